@@ -8,6 +8,7 @@ import pytest
 
 from aeroloop.controllers.pixhawk.battery import Pack
 from aeroloop.controllers.pixhawk.parameters import TABLE, Parameters, Row
+from aeroloop.controllers.pixhawk.types import Battery
 
 HOVER_U = math.sqrt(0.5)
 
@@ -78,3 +79,10 @@ def test_the_battery_starts_as_told_and_ignores_what_is_no_number() -> None:
     assert 0.0 < pack.state.current_A < 60.0
     pack.step((), 1.0)
     assert pack.state.current_A == pytest.approx(0.6)
+
+
+def test_a_battery_monitor_replaces_the_model() -> None:
+    pack = Pack(Parameters())
+    pack.measured = Battery(11.1, 20.0, 0.42, 2900.0)
+    pack.step((HOVER_U,) * 4, 60.0)
+    assert pack.remaining == 0.42 and pack.state == Battery(11.1, 20.0, 0.42, 2900.0)

@@ -48,6 +48,7 @@ FLIGHTS = {
     "multirotor with a payload": Flown("quad-wind", 1.5, HEAVY, LIFTED),
     "multirotor on the turning earth": Flown("quad-wind", 1.5, ROTATES, LIFTED),
     "multirotor with rotors in the flow": Flown("quad-wind", 1.5, {"vehicle.airframe": "iris-aero"}, LIFTED),
+    "multirotor on a battery": Flown("quad-wind", 1.5, {"battery.pack": "iris", "battery.charge": 0.3}, LIFTED),
     "hexarotor": Flown("hexa-rotor-dead", 1.5, {}, (*LIFTED, 0.9, 0.9)),
     "multirotor whose rotors differ": Flown("quad-sync-weak", 1.5, {}, LIFTED),
     "fixed wing in turbulence": Flown("fixedwing-loiter", 1.0, FINE, (0.03, -0.02, 0.01, 0.1)),
@@ -55,6 +56,12 @@ FLIGHTS = {
         "fixedwing-loiter",
         1.0,
         {**FINE, "vehicle.airframe": "aerosonde-parasitic", "world.wind.turbulence.rates": True},
+        (0.03, -0.02, 0.01, 0.1),
+    ),
+    "fixed wing on a battery": Flown(
+        "fixedwing-loiter",
+        1.0,
+        {**FINE, "battery.pack": "aerosonde", "battery.charge": 0.3},
         (0.03, -0.02, 0.01, 0.1),
     ),
     # The change of velocity by the rotation comes at the end of a step, whose forces have not felt it.

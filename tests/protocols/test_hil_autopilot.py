@@ -13,7 +13,16 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd, greeting
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
-from aeroloop.protocols.mavlink_hil import ActuatorEnd, BarometerSample, HilFix, HilSample, hil_gps, hil_sensor
+from aeroloop.protocols.mavlink_hil import (
+    ActuatorEnd,
+    BarometerSample,
+    HilBattery,
+    HilFix,
+    HilSample,
+    battery_status,
+    hil_gps,
+    hil_sensor,
+)
 
 singles = st.floats(-1000, 1000, width=32)
 vectors = st.tuples(singles, singles, singles)
@@ -173,3 +182,26 @@ def test_one_numbering_for_everything_that_is_sent() -> None:
     assert len(frames) == sent.frames_out == 302
     assert sent.bytes_out == heard.bytes_in
     assert heard.lost == 0
+
+
+@given(st.floats(0.0, 600.0), st.floats(0.0, 300.0), st.floats(0.0, 100.0), st.floats(0.0, 1.0))
+def test_what_the_battery_monitor_measures_arrives(volts: float, amperes: float, used: float, left: float) -> None:
+    got = SensorEnd().battery(frame_of(battery_status(HilBattery(volts, amperes, used, 1e4, left))))
+    assert got is not None
+    assert got.voltage_V == pytest.approx(volts, abs=0.006), "of up to ten parts, each in millivolts"
+    assert got.current_A == pytest.approx(amperes, abs=0.006) and got.used_Ah == pytest.approx(used, abs=6e-4)
+    assert left - 0.0101 <= got.remaining <= left and got.energy_J == 1e4
+
+
+def test_a_battery_that_is_not_measured_is_none() -> None:
+    unknown = [65535] * 10
+    for cells, current, consumed, remaining, number in (
+        (unknown, 100, 100, 50, 0),
+        ([11000, *unknown[1:]], -1, 100, 50, 0),
+        ([11000, *unknown[1:]], 100, -1, 50, 0),
+        ([11000, *unknown[1:]], 100, 100, -1, 0),
+        ([11000, *unknown[1:]], 100, 100, 50, 1),
+    ):
+        message = dialect.MAVLink_battery_status_message(number, 0, 0, 32767, cells, current, consumed, -1, remaining)
+        assert SensorEnd().battery(frame_of(message)) is None
+    assert SensorEnd().battery(frame_of(hil_sensor(HilSample(1, (0, 0, 0), (0, 0, 0), None, None, None)))) is None

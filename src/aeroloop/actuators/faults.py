@@ -48,12 +48,15 @@ class Channel:
 class ActuatorFaults:
     """Between the command of the controller and the actuators."""
 
-    def __init__(self, channels: Sequence[Channel]) -> None:
-        """One channel for each element of the command."""
+    def __init__(self, channels: Sequence[Channel], supplied: Callable[[float], None] | None = None) -> None:
+        """One channel for each element of the command. `supplied`: sets the voltage of a simulated battery, as a
+        fraction of its own; without one a voltage acts on the commands."""
+        self._supplied = supplied
         self._channels = tuple(channels)
         self._on: dict[tuple[int, str], float] = {}  # by channel and kind: its value, for `stuck` the held command
         self._sag = 0.0
         self._supply = 1.0  # voltage of the battery, as a fraction of the nominal one
+        self._by_voltage = 1.0, 1.0  # thrust that both leave, where no battery is simulated
         self._waves: dict[int, tuple[Vec3, int]] = {}  # sinusoidal loads, and the time for which they act (ns)
         self._followed: dict[int, float] = {}  # positions of slow servos
         self._last: Row | None = None
@@ -82,7 +85,11 @@ class ActuatorFaults:
         self._look()
 
     def _look(self) -> None:
-        self.active = bool(self._on or self._sag or self._waves or self._supply != 1.0)
+        if self._supplied is None:
+            self._by_voltage = (1.0 - self._sag) ** 2, self._supply**2
+        else:
+            self._supplied((1.0 - self._sag) * self._supply)
+        self.active = bool(self._on or self._waves or self._by_voltage != (1.0, 1.0))
         if not self.active:
             self._last = None
 
@@ -96,9 +103,10 @@ class ActuatorFaults:
             if kind == "slow" and math.isfinite(changed[index]):
                 at = self._followed[index]
                 changed[index] = self._followed[index] = at - math.expm1(-dt_ns / NS / value) * (changed[index] - at)
+        by_sag, by_supply = self._by_voltage
         for index, channel in enumerate(self._channels):
             if channel.target == "rotor":
-                fraction = self._on.get((index, "weak"), 1.0) * (1.0 - self._sag) ** 2 * self._supply**2
+                fraction = self._on.get((index, "weak"), 1.0) * by_sag * by_supply
                 if fraction < 1.0:
                     changed[index] = channel.weakened(changed[index], fraction)
                 if (slowed := channel.slowed) and (index, "effectiveness") in self._on:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aeroloop.analysis import allan_section, camera_section, landing_section, page, world_section
+from aeroloop.analysis import allan_section, camera_section, landing_section, page, power_section, world_section
 from aeroloop.analysis import common_sections as common
 from aeroloop.analysis.board import tasks_of
 from aeroloop.analysis.board_section import board_section
@@ -48,6 +48,7 @@ def sections(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[S
     analysis = analysis_of(scenario)
     brought = (scenario.family.sections or GENERIC, scenario.flown_by.sections)
     own = [section for name in brought if name for section in made(name, scenario, log, summary)]
+    own += power_section.sections(scenario, log)
     own += world_section.sections(scenario, log, summary)
     own += [*landing_section.sections(scenario, log), *_slam(scenario, log), *camera_section.sections(scenario, log)]
     board = summary.get("board")  # None, or missing in summaries of versions without board statistics

@@ -25,19 +25,20 @@ def names(folder: str) -> list[str]:
     return sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
 
 
-def load(name: str, folder: str, kind: type[C]) -> tuple[C, str]:
+def load(name: str, folder: str, kind: type[C], key: str = "vehicle.airframe") -> tuple[C, str]:
     """An airframe of a folder by name, or by the path of its file (ending in .toml); and the name of the file for
-    messages."""
+    messages. `key` is the scenario's that names it."""
     if name.endswith(".toml"):
         source, path = name, Path(name)
         if not path.is_file():
-            raise ConfigError(f"vehicle.airframe: {name}: there is no such file")
+            raise ConfigError(f"{key}: {name}: there is no such file")
     elif name in names(folder):
         source = f"{folder}/{name}.toml"
         path = Path(str(resources.files("aeroloop").joinpath(source)))
     else:
         raise ConfigError(
-            f"vehicle.airframe: unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names(folder))}"
+            f"{key}: unknown {key.rpartition('.')[2]} {name!r}, expected a .toml file or one of: "
+            f"{', '.join(names(folder))}"
         )
     airframe: C = _converted(read_text(path), path, folder, kind, source)
     return airframe, source

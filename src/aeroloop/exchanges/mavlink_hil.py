@@ -51,6 +51,7 @@ INVITE_S = 1.0
 GARBAGE_S = 0.2
 """Wall time after which an incomplete frame is discarded."""
 HEARTBEAT_PERIOD_NS = NS
+BATTERY_PERIOD_NS = NS // 10
 CLOCK_PERIOD_NS = NS // 20
 """Maximum time without an IMU sample: after it a HIL_SENSOR without IMU data advances the autopilot's clock, which must
 not jump."""
@@ -150,6 +151,7 @@ class Settings:
     """While messages may be lost or late there is no lockstep: it would deadlock on a lost message. None: never."""
     settled: Callable[[int], None] | None = None  # called at the end of each step's exchange
     others: Callable[[Frame], None] | None = None  # handler of messages that are not part of HIL
+    battery: Callable[[], hil.HilBattery] | None = None  # a simulated battery, for an autopilot that reads its monitor
 
 
 class MavlinkHil:
@@ -175,6 +177,7 @@ class MavlinkHil:
         self._bare, self._barrier = bare or link, barrier
         outputs, self._notify, self._impaired = settings.outputs, settings.notify, settings.impaired
         self._line, self._settled, self._others = settings.line, settings.settled, settings.others
+        self._battery, self._battery_ns = settings.battery, 0
         self._inbox = vehicle.tap()
         self._next_ns = vehicle.step_ns
         self._owed = False  # samples were sent in this round
@@ -348,6 +351,9 @@ class MavlinkHil:
                 frames.append(self._out.pack(hil.hil_gps(fix)))
             for measured in ranges:
                 frames.append(self._out.pack(hil.distance_sensor(measured)))
+            if self._battery is not None and t_ns >= self._battery_ns:
+                self._battery_ns = t_ns + BATTERY_PERIOD_NS
+                frames.append(self._out.pack(hil.battery_status(self._battery())))
             # In HITL, without lockstep, the truth would overwrite the autopilot's own estimate.
             if self._truth_period_ns and t_ns >= self._truth_ns and self.lockstep.locked:
                 self._truth_ns = max(self._truth_ns, t_ns - self._truth_period_ns) + self._truth_period_ns

@@ -27,8 +27,10 @@ from aeroloop.protocols.mavlink_hil import (
     HPA_PER_PA,
     LOCKSTEP,
     MAGNETOMETER,
+    UNKNOWN_CELL,
     ZERO_CELSIUS_K,
     BarometerSample,
+    HilBattery,
     HilFix,
     HilSample,
     actuators_layout,
@@ -42,6 +44,9 @@ _GPS = dialect.MAVLink_hil_gps_message
 _SENSOR_ID, _GPS_ID = _SENSOR.id, _GPS.id
 _unpack_sensor = _SENSOR.unpacker.unpack
 _unpack_gps = _GPS.unpacker.unpack
+_BATTERY = dialect.MAVLink_battery_status_message
+_BATTERY_ID, _unpack_battery = _BATTERY.id, _BATTERY.unpacker.unpack
+_BATTERY_CELLS = 10
 _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
 _ACTUATORS_KEY, _ACTUATORS_EXTRA = key_of(_ACTUATORS), bytes([_ACTUATORS.crc_extra])
 _pack_actuators = tuple(actuators_layout(motors).pack for motors in range(CHANNELS + 1))
@@ -133,6 +138,17 @@ class SensorEnd:
         return HilFix(
             time_us * 1000, lat / 1e7, lon / 1e7, alt / 1e3, vel_W, eph / 100, epv / 100, satellites, fix_type
         )
+
+    def battery(self, frame: Frame) -> HilBattery | None:
+        """A BATTERY_STATUS of the first battery that measures voltage, current and charge; None if it is none."""
+        if frame.msg_id != _BATTERY_ID:
+            return None
+        used_mAh, energy_hJ, _, *cells = _unpack_battery(frame.payload)[: 3 + _BATTERY_CELLS]
+        current_cA, number, _, _, remaining = _unpack_battery(frame.payload)[3 + _BATTERY_CELLS : 8 + _BATTERY_CELLS]
+        measured = [cell for cell in cells if cell != UNKNOWN_CELL]
+        if number or not measured or min(current_cA, used_mAh, remaining) < 0:
+            return None
+        return HilBattery(sum(measured) / 1e3, current_cA / 100, used_mAh / 1e3, energy_hJ * 100.0, remaining / 100)
 
 
 def greeting() -> tuple[Message, Message]:

@@ -42,6 +42,9 @@ _hil_sensor = dialect.MAVLink_hil_sensor_message
 _hil_gps = dialect.MAVLink_hil_gps_message
 _pack_sensor = _hil_sensor.unpacker.pack
 _SENSOR_KEY, _SENSOR_EXTRA = key_of(_hil_sensor), bytes([_hil_sensor.crc_extra])
+UNKNOWN_CELL = 65535
+"""Of BATTERY_STATUS: a cell that is not measured."""
+_UNKNOWN_CELLS, _MOST_CELL, _NO_TEMPERATURE = (UNKNOWN_CELL,) * 10, UNKNOWN_CELL - 1, 32767
 _CONTROLS_AT = 16  # in HIL_ACTUATOR_CONTROLS: after time and flags
 _unpack_controls = dialect.MAVLink_hil_controls_message.unpacker.unpack
 _unpack_command = dialect.MAVLink_command_long_message.unpacker.unpack
@@ -89,6 +92,17 @@ class HilFix:
     epv_m: float
     satellites: int
     fix_type: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HilBattery:
+    """What a battery monitor reports."""
+
+    voltage_V: float
+    current_A: float
+    used_Ah: float
+    energy_J: float
+    remaining: float  # state of charge, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +255,24 @@ def distance_sensor(measured: HilRange) -> Message:
         dialect.MAV_SENSOR_ROTATION_PITCH_270,
         255,  # variance: unknown
         signal_quality=100 if measured.valid else 1,  # 1 is "invalid", 0 "unknown"
+    )
+
+
+def battery_status(battery: HilBattery) -> Message:
+    """BATTERY_STATUS of the whole battery; more than 65 V are spread over several of its cells."""
+    millivolts = max(0.0, battery.voltage_V * 1000)
+    parts = min(len(_UNKNOWN_CELLS), 1 + int(millivolts // _MOST_CELL))
+    cells = [min(_MOST_CELL, round(millivolts / parts))] * parts
+    return dialect.MAVLink_battery_status_message(
+        0,
+        dialect.MAV_BATTERY_FUNCTION_ALL,
+        dialect.MAV_BATTERY_TYPE_LIPO,
+        _NO_TEMPERATURE,
+        [*cells, *_UNKNOWN_CELLS[parts:]],
+        min(32767, max(0, round(battery.current_A * 100))),
+        min(2**31 - 1, max(0, round(battery.used_Ah * 1000))),
+        min(2**31 - 1, max(0, round(battery.energy_J / 100))),
+        min(100, max(0, math.floor(battery.remaining * 100))),
     )
 
 

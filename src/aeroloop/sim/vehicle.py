@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
+from aeroloop.actuators.battery import Battery
 from aeroloop.actuators.faults import ActuatorFaults
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import ACTUATOR_TARGETS, Switch, Switched
@@ -111,6 +112,7 @@ class Stages(Generic[E, S]):
     changes: Mapping[str, Callable[[Row], None]] = field(default_factory=dict)  # sets a quantity in flight, by its key
     restart: Callable[[], None] | None = None  # puts actuators and body back to the start, at the present time
     see: Callable[[Beam], None] = lambda beam: None  # lets range finders see objects
+    battery: Battery | None = None  # a simulated one, which a controller may measure
     solid: Solid | None = None  # flies on after a collision with an object; None: the flight ends as crashed
 
 
@@ -143,7 +145,7 @@ class Vehicle(Generic[E, S]):
         self.ended = ""  # "diverged", "crashed"
         self.state: S = stages.motion.state(0)
         self.surroundings = stages.surroundings
-        self.solid = stages.solid
+        self.solid, self.battery = stages.solid, stages.battery
         self.collisions: Collisions | None = None  # with objects of the world; None: it has none
 
     def begin(self) -> None:

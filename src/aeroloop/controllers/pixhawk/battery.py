@@ -1,8 +1,9 @@
-"""A battery model, discharged by the motor commands.
+"""A battery model, discharged by the motor commands, or what a battery monitor reports.
 
 Thrust is proportional to the square of a motor's command and power to its cube, so the current is I = I_idle + (I_hover
 - I_idle) * mean(u^3) / u_hover^3 with u_hover^2 the thrust ratio of hover. The voltage falls linearly with the charge,
-and by the resistance times the current.
+and by the resistance times the current. Once a monitor has reported (BATTERY_STATUS of the simulator), its values
+replace the model's.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ class Pack:
         self._parameters = parameters
         self._current_A = 0.0
         self._used_mAh = 0.0
+        self.measured: Battery | None = None  # by a monitor; None: there is none
         self.charge()
 
     def charge(self) -> None:
@@ -28,6 +30,8 @@ class Pack:
 
     def step(self, motors: Sequence[float], dt_s: float) -> None:
         """`motors`: commands 0..1; NaN counts as stopped."""
+        if self.measured is not None:
+            return
         get = self._parameters.get
         cubes = [u**3 if 0.0 <= u <= 1.0 else float(1.0 < u < math.inf) for u in motors]
         effort = sum(cubes) / len(cubes) if cubes else 0.0
@@ -37,10 +41,14 @@ class Pack:
 
     @property
     def remaining(self) -> float:
+        if self.measured is not None:
+            return self.measured.remaining
         return max(0.0, 1.0 - self._used_mAh / self._parameters.get("BAT1_CAPACITY"))
 
     @property
     def state(self) -> Battery:
+        if self.measured is not None:
+            return self.measured
         get = self._parameters.get
         empty, full = get("BAT1_V_EMPTY"), get("BAT1_V_CHARGED")
         cell_V = empty + (full - empty) * self.remaining

@@ -20,6 +20,7 @@ from aeroloop.links.url import parse
 from aeroloop.protocols.hil_rates import link_load
 from aeroloop.protocols.mavlink import Frame
 from aeroloop.protocols.mavlink_cutter import MavlinkCutter
+from aeroloop.protocols.mavlink_hil import HilBattery
 from aeroloop.realtime.lockstep import Baton
 
 HITL_ACTUATORS_HZ = 200.0
@@ -77,10 +78,21 @@ def behind(
         impaired=wire.is_impaired,
         settled=settled,
         others=others,
+        battery=_battery(context),
     )
     rows = HilRows(context.publish, scenario.aircraft.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
     timing = timing or wall_timing(wire.link, wait_first=settings.answers_every_sample)
     return MavlinkHil(context.vehicle, wire.link, timing, settings, rows, bare=wire.bare, barrier=wire.barrier)
+
+
+def _battery(context: ExchangeContext) -> Callable[[], HilBattery] | None:
+    """The monitor of a simulated battery; external autopilots have a battery of their own."""
+    battery = context.vehicle.battery
+    if battery is None or context.scenario.loop == "hil":
+        return None
+    return lambda: HilBattery(
+        battery.voltage_V, battery.current_A, battery.used_Ah, battery.energy_J, max(0.0, battery.charge)
+    )
 
 
 def _outputs(scenario: AutopilotScenario) -> Outputs:

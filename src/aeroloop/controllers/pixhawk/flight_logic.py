@@ -28,6 +28,7 @@ from aeroloop.controllers.pixhawk.precision_landing import Precision, PrecisionL
 from aeroloop.controllers.pixhawk.setpoints import SetpointSource
 from aeroloop.controllers.pixhawk.sticks import THRUST_LOW, StickInput
 from aeroloop.controllers.pixhawk.types import (
+    Battery,
     FlightMode,
     Refusal,
     SensorHealth,
@@ -137,6 +138,10 @@ class FlightLogic:
         elif self._phase is Phase.GROUND:
             self._setpoint = self._setpoints.idle(self._mode, self._t_ns)
         return self._setpoint
+
+    def measure_battery(self, battery: Battery) -> None:
+        """A battery monitor has reported."""
+        self._pack.measured = battery
 
     def _keep_home(self) -> None:
         estimate = self._estimate

@@ -22,7 +22,7 @@ from aeroloop.controllers.pixhawk.parameters import TABLE, Parameters, Row
 from aeroloop.controllers.pixhawk.rotor_watch import RotorWatch
 from aeroloop.controllers.pixhawk.services import Services
 from aeroloop.controllers.pixhawk.telemetry import STREAMS, Readings
-from aeroloop.controllers.pixhawk.types import SensorHealth, Severity, Status
+from aeroloop.controllers.pixhawk.types import Battery, SensorHealth, Severity, Status
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, NavEstimate, Setpoint
@@ -153,11 +153,7 @@ class VirtualPixhawk:
                 answers.append(self.run(sample.t_ns))
                 step(sample.t_ns)
                 continue
-            fix = self.sensors.fix(frame)
-            if fix is not None:
-                self._take_fix(fix)
-            elif self._others is not None and frame.component != SIMULATOR_COMPONENT:
-                self._others(frame)
+            self._take_slow(frame)
         joined = b"".join(answers)
         answers.clear()
         return joined
@@ -172,11 +168,7 @@ class VirtualPixhawk:
                 samples += 1
                 self._take(sample)
                 continue
-            fix = self.sensors.fix(frame)
-            if fix is not None:
-                self._take_fix(fix)
-            elif self._others is not None and frame.component != SIMULATOR_COMPONENT:
-                self._others(frame)
+            self._take_slow(frame)
         return samples
 
     def run(self, t_ns: int) -> bytes:
@@ -214,6 +206,18 @@ class VirtualPixhawk:
         if barometer is not None:
             self._barometer = barometer
             self.navigation.barometer(t_ns, barometer.altitude_m)
+
+    def _take_slow(self, frame: Frame) -> None:
+        """A message that is no HIL_SENSOR."""
+        fix = self.sensors.fix(frame)
+        if fix is not None:
+            self._take_fix(fix)
+        elif frame.component != SIMULATOR_COMPONENT:
+            if self._others is not None:
+                self._others(frame)
+        elif (battery := self.sensors.battery(frame)) is not None:
+            volts, amperes, used_mAh = battery.voltage_V, battery.current_A, battery.used_Ah * 1000
+            self.logic.measure_battery(Battery(volts, amperes, battery.remaining, used_mAh))
 
     def _take_fix(self, fix: HilFix) -> None:
         self._fix = fix

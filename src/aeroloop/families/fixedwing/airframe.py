@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from aeroloop.actuators.power import BatteryFile
 from aeroloop.actuators.servos import Limits
 from aeroloop.cad.drawn import DrawnPart
 from aeroloop.core import parameter_files
@@ -30,6 +31,7 @@ class Airframe(Parameters, frozen=True, kw_only=True):
 
     servos: Annotated[Limits, note("travel, rate and lag of surfaces and throttle")]
     cruise: Annotated[Cruise, note("flight conditions of the design")]
+    battery: Annotated[BatteryFile | None, note("battery of the motor; left out: none is simulated")] = None
     drawn: Annotated[tuple[DrawnPart, ...], note("its shape in 3D views, logs and cameras")] = ()
 
 

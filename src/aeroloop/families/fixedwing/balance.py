@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from aeroloop.actuators.propeller_power import PropellerPower
 from aeroloop.actuators.servos import SurfaceEffort
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.frames import Vec, Vec3
@@ -21,10 +22,15 @@ class WingForces:
     """`sim.balance.Forces` of a fixed wing."""
 
     def __init__(
-        self, airframe: Airframe, world: FlightModel, around: Surroundings, supported: Callable[[], bool]
+        self,
+        airframe: Airframe,
+        world: FlightModel,
+        around: Surroundings,
+        supported: Callable[[], bool],
+        power: PropellerPower | None,
     ) -> None:
         """`supported`: whether a catapult moves it, or its wheels may touch the ground."""
-        self._world, self._around, self._supported = world, around, supported
+        self._world, self._around, self._supported, self._power = world, around, supported, power
         self._empty_kg, inertia = airframe.body.mass_kg, np.array(airframe.body.inertia_rows_kgm2)
         self.body = Body(self._empty_kg, inertia, np.zeros(3))
         self._gusts = world.air_rate_W if isinstance(world, FlightModelInGusts) else None
@@ -55,6 +61,8 @@ class WingForces:
         state, controls, wind_W, density, *air_rate = self._run.inputs
         state[:] = np.concatenate([at.pos_W, at.quat_WB, at.vel_W, at.rate_B])
         controls[:], wind_W[:], density[:] = effort.controls, self._wind_W, self._density_kg_m3
+        if self._power is not None:
+            controls[3] = self._power.throttle
         for given in air_rate:
             given[:] = self._air_rate_W
         self._run()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from aeroloop.batch.flights import Plan
 from aeroloop.core.errors import ConfigError
 from aeroloop.families.fixedwing import airframe as airframes
+from aeroloop.families.fixedwing import powered
 from aeroloop.families.fixedwing.batch_loop import OFFSET, PARAMETERS, SCALES, STEADY, W20, WingLoop
 from aeroloop.families.fixedwing.batch_sampling import sensors, steps
 from aeroloop.families.fixedwing.batch_table import table
@@ -52,6 +53,7 @@ def _check(scenario: FixedWingScenario) -> None:
     own, airframe = aircraft.aboard, airframes.load(aircraft.vehicle.airframe)
     assert own.imu and own.magnetometer and own.barometer and own.gnss and own.airspeed  # the scenario's own check
     refused = {
+        "battery": powered.file_of(aircraft, airframe) is not None,
         "faults": bool(scenario.planned),
         "changes": bool(scenario.changes),
         "operator": bool(scenario.controller.operator),

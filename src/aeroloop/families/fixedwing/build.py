@@ -11,6 +11,7 @@ import casadi as ca
 import msgspec
 
 from aeroloop.actuators.faults import ActuatorFaults, Channel
+from aeroloop.actuators.propeller_power import PropellerPower
 from aeroloop.actuators.servos import DeadBand, HingedServos, Servos, SurfaceEffort
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import fastest
@@ -22,6 +23,7 @@ from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.airframe import Airframe, scaled
 from aeroloop.families.fixedwing.balance import WingForces
 from aeroloop.families.fixedwing.planning_map import ground_of
+from aeroloop.families.fixedwing.powered import ElectricWing, power_of
 from aeroloop.families.fixedwing.rows import FixedWingRows
 from aeroloop.families.fixedwing.scenario import ROTORS, SERVOS, FixedWingScenario, FixedWingTables, Scale
 from aeroloop.families.fixedwing.start_and_goal import places
@@ -108,7 +110,8 @@ def assembled(
         servos = own = HingedServos(airframe.servos, lambda: _pressure_Pa(world, around), flying.controls)
     if airframe.servos.dead_band is not None:
         servos = DeadBand(own, airframe.servos.dead_band)
-    faults = actuator_faults(servos)
+    power = power_of(scenario.aircraft, nominal)
+    faults = actuator_faults(servos, power.supply if power is not None else None)
 
     in_air: Body = InAir(world, around)
     wheels = _wheels(airframe, world, around, in_air, ground) if airframe.gear else None
@@ -134,12 +137,15 @@ def assembled(
         assert wheels is not None
         return "crashed" if wheels.broken else crashed(t_ns, state)
 
-    body = carried(world, in_air if wheels is None else wheels)
+    flying_body = in_air if wheels is None else wheels
+    if power is not None:
+        flying_body, rows.power = ElectricWing(flying_body, around, power), power
+    body = carried(world, flying_body)
 
     def supported() -> bool:
         return not getattr(body, "airborne", True) or (wheels is not None and wheels.near_ground)
 
-    forces = WingForces(airframe, world, around, supported) if scenario.log.balance else None
+    forces = WingForces(airframe, world, around, supported, power) if scenario.log.balance else None
     ledger = RigidLedger(forces, turn_W) if forces is not None else None
     turning = on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace)
 
@@ -148,12 +154,14 @@ def assembled(
         if wheels is not None:
             wheels.broken = False
         body.restart()  # type: ignore[attr-defined]
+        if power is not None:
+            power.reset()
 
     moving, sense = recorded(
         balanced(turning, ledger, rows.balance),
         lambda state, effort: sensors.sample(state, around.air, around.place, ground_m=around.ground_m),
         sensors.history,
-        Source(around, accel_of_state, propeller_speed(airframe, world, around)),
+        Source(around, accel_of_state, propeller_speed(airframe, world, around, power)),
     )
     stages = Stages(
         motion=moving,
@@ -165,6 +173,7 @@ def assembled(
         rows=rows,
         actuators=faults,
         changes={"world.wind.steady_W": wind.set_steady, "battery.voltage": faults.supply, "payload.mass_kg": carry},
+        battery=power.battery if power is not None else None,
         restart=restart if hasattr(body, "restart") else None,
         see=sensors.see,
     )
@@ -174,7 +183,7 @@ def assembled(
 
 
 def propeller_speed(
-    airframe: Airframe, world: FlightModel, around: Surroundings
+    airframe: Airframe, world: FlightModel, around: Surroundings, power: PropellerPower | None
 ) -> Callable[[SurfaceEffort], tuple[float]]:
     """Of the end of a step, in equilibrium with its motor; several propellers turn alike."""
     speed_rad_s = fixedwing.propeller_speed(airframe.propulsion)
@@ -182,7 +191,8 @@ def propeller_speed(
     def speed(effort: SurfaceEffort) -> tuple[float]:
         (vx, vy, vz), (wx, wy, wz) = world.state(0).vel_W, around.air.wind_W
         airspeed_m_s = math.hypot(vx - wx, vy - wy, vz - wz)
-        return (float(speed_rad_s(airspeed_m_s, effort.controls[3], around.air.density_kg_m3)),)
+        throttle = effort.controls[3] if power is None else power.throttle
+        return (float(speed_rad_s(airspeed_m_s, throttle, around.air.density_kg_m3)),)
 
     return speed
 
@@ -207,14 +217,16 @@ class Body(Protocol):
     def step(self, effort: SurfaceEffort, dt_ns: int, /) -> None: ...
 
 
-def actuator_faults(servos: Servos | DeadBand) -> ActuatorFaults:
-    """Faults of surfaces act on the angle, those of the motor on the voltage ratio."""
+def actuator_faults(servos: Servos | DeadBand, supplied: Callable[[float], None] | None = None) -> ActuatorFaults:
+    """Faults of surfaces act on the angle, those of the motor on the voltage ratio. `supplied`: sets the voltage of a
+    simulated battery."""
 
     def held(index: int) -> Callable[[], float]:
         return lambda: servos.controls[index]
 
     surfaces = [Channel(name, "servo", held(index)) for index, name in enumerate(SERVOS)]
-    return ActuatorFaults([*surfaces, *(Channel(name, "rotor", held(len(SERVOS)), _weakened) for name in ROTORS)])
+    rotors = (Channel(name, "rotor", held(len(SERVOS)), _weakened) for name in ROTORS)
+    return ActuatorFaults([*surfaces, *rotors], supplied)
 
 
 def _weakened(throttle: float, fraction: float) -> float:

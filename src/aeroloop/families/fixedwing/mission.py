@@ -6,6 +6,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
 from aeroloop.exchanges.board_period import MissionRequest
 from aeroloop.families.fixedwing import airframe as airframes
+from aeroloop.families.fixedwing import powered
 from aeroloop.families.fixedwing.launch import check_board
 from aeroloop.families.fixedwing.law import TURN_RAD_S
 from aeroloop.families.fixedwing.operating import console
@@ -23,6 +24,7 @@ def mission(scenario: FixedWingScenario) -> MissionRequest:
 def check(scenario: FixedWingScenario) -> None:
     """Check that a path exists, and that the aircraft can fly it."""
     places(scenario)
+    powered.check(scenario.aircraft)
     _check_airspeed(scenario)
     check_board(scenario)
     _check_operator(scenario)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from aeroloop.actuators.propeller_power import PropellerPower
 from aeroloop.actuators.servos import SurfaceEffort
 from aeroloop.core.frames import Vec3, euler_from_quat
 from aeroloop.core.signals import NS, Air, RigidState
@@ -23,6 +24,7 @@ class FixedWingRows(CommonRows):
         super().__init__(publish)
         self._truth_ns = self._air_ns = 0  # time of the next row
         self._log_air = self._air
+        self.power: PropellerPower | None = None  # a simulated battery
 
     def step(self, vehicle: Vehicle[Any, Any], effort: SurfaceEffort, samples: list[Any]) -> None:
         t_ns, t_s = vehicle.t_ns, vehicle.t_ns / NS
@@ -30,6 +32,8 @@ class FixedWingRows(CommonRows):
             self._truth_ns += TRUTH_PERIOD_NS
             self._publish["truth"](t_s, *_truth(vehicle))
             self._publish["effort"](t_s, *effort.controls, effort.saturated)
+            if self.power is not None:
+                self._publish["power"](t_s, *self.power.battery.row, self.power.motor_A, self.power.duty)
         if t_ns >= self._air_ns and vehicle.surroundings is not None:
             self._air_ns += AIR_PERIOD_NS
             self._log_air(t_s, vehicle.state, vehicle.surroundings.air)

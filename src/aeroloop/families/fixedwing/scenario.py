@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
+from aeroloop.actuators.power import BatteryTable
 from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.core.config import Config, meta, note
@@ -149,7 +150,11 @@ class Launch(Config, frozen=True):
 class FixedWingTables(FamilyTables, frozen=True):
     """Scenario tables of a fixed wing that plans its path over terrain in flight."""
 
-    FILES: ClassVar[Mapping[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain"}
+    FILES: ClassVar[Mapping[str, str]] = {
+        "vehicle.airframe": "airframe.toml",
+        "world.terrain.file": "terrain",
+        "battery.pack": "battery.toml",
+    }
 
     vehicle: Annotated[FixedWing, note("which aircraft")] = FixedWing()
     channels: Annotated[Channels, note("which channel of an external autopilot moves which surface")] = Channels()
@@ -157,6 +162,9 @@ class FixedWingTables(FamilyTables, frozen=True):
     sensors: Annotated[WingFittedSensors, note("the sensors")] = WingFittedSensors()
     planner: Annotated[PlannerSettings, note("how a path is planned")] = PlannerSettings()
     mission: Annotated[Mission, note("start, goal and height of the flight")] = Mission()
+    battery: Annotated[
+        BatteryTable | None, note("battery of the motor; left out: that of the airframe's file, or none")
+    ] = None
     launch: Annotated[Launch, note("catapult or take-off from the ground")] = Launch()
 
     def __post_init__(self) -> None:
@@ -208,8 +216,9 @@ class FixedWingTables(FamilyTables, frozen=True):
 
     def files(self) -> dict[str, str]:
         named = super().files()
-        if not self.vehicle.airframe.endswith(".toml"):
-            named.pop("vehicle.airframe", None)  # it is an included one, by its name
+        for key in ("vehicle.airframe", "battery.pack"):
+            if not named.get(key, "").endswith(".toml"):
+                named.pop(key, None)  # it is an included one, by its name
         return named
 
     @property

@@ -6,6 +6,7 @@ Its x and y are from the middle of the map, its z is above mean sea level.
 from __future__ import annotations
 
 from aeroloop.core.common_streams import common
+from aeroloop.core.power_streams import power_stream
 from aeroloop.core.stream import ACCEL, FIELD, GYRO, RATES, REMEMBERED, VELOCITY, Column, Stream, Track, fields
 from aeroloop.protocols import wing_fields
 
@@ -128,6 +129,7 @@ STREAMS: tuple[Stream, ...] = (
     common("event"),
     common("board_event"),
     common("fault"),
+    power_stream(1, 50.0),
     common("pace"),
     common(
         "link",

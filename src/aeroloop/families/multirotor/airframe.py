@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from aeroloop.actuators.motors import Motor, RotorEffort
+from aeroloop.actuators.power import BatteryFile
 from aeroloop.cad.drawn import DrawnPart
 from aeroloop.control.allocation import effects
 from aeroloop.core import parameter_files
@@ -81,6 +82,7 @@ class Airframe(Config, frozen=True):
     motors: Annotated[Motor, note("response of the motors")]
     contact: Annotated[Contact, note("parts that touch the ground")]
     supply: Annotated[Supply, note("power supply")]
+    battery: Annotated[BatteryFile | None, note("battery and motors; left out: none is simulated")] = None
     drawn: Annotated[tuple[DrawnPart, ...], note("its shape in 3D views, logs and cameras")] = ()
 
     @property

@@ -23,6 +23,7 @@ from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import batch_board as board
 from aeroloop.families.multirotor import batch_metrics as metrics
 from aeroloop.families.multirotor import batch_plant as plant
+from aeroloop.families.multirotor import powered
 from aeroloop.families.multirotor.batch_channels import WIND, BatchScenario, steps
 from aeroloop.families.multirotor.batch_setup import ARMED, COLUMNS, HELD, Setup
 from aeroloop.families.multirotor.stand import LOWEST_M
@@ -167,6 +168,7 @@ def check(scenario: BatchScenario) -> None:
         "vehicle.motor_noise": aircraft.vehicle.motor_noise > 0,
         "motors": aircraft.has_drive,
         "payload": aircraft.payload is not None,
+        "battery": powered.file_of(aircraft, airframes.load(aircraft.vehicle.airframe)) is not None,
         "faults": bool(scenario.faults),
         "sensors.faults": bool(aircraft.sensors.faults),
         "changes": bool(scenario.changes),

@@ -10,6 +10,7 @@ import msgspec
 from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.actuators.motor_noise import NoisyMotors
 from aeroloop.actuators.motors import Motors, RotorEffort, command_at, weakened
+from aeroloop.actuators.power import Power
 from aeroloop.codegen.host import fastest
 from aeroloop.controllers.law.guided_tables import GuidedTables
 from aeroloop.core.bounds import leaves
@@ -23,6 +24,7 @@ from aeroloop.families.multirotor.balance import RotorForces
 from aeroloop.families.multirotor.batch_channels import drawn
 from aeroloop.families.multirotor.faults import rotor_names
 from aeroloop.families.multirotor.motion import MotionScene, MultirotorMotion, Parts
+from aeroloop.families.multirotor.powered import PoweredMotion, PoweredRows, metered, power_of
 from aeroloop.families.multirotor.rotor_drive import (
     Differing,
     FaultsBehindLaw,
@@ -55,11 +57,15 @@ def random_streams(scenario: QuadrotorScenario, number: int) -> Streams:
     return made.child(f"vehicle-{number}") if number else made
 
 
-def actuator_faults(airframe: Airframe, motion: MultirotorMotion, differing: Differing) -> ActuatorFaults:
-    """Rotor faults act on the commands, so that the compiled step does not change."""
+def actuator_faults(
+    airframe: Airframe, motion: MultirotorMotion, differing: Differing, power: Power | None = None
+) -> ActuatorFaults:
+    """Rotor faults act on the commands, so that the compiled step does not change; a sag acts on the battery."""
     motor = airframe.motors
 
     def held(index: int) -> Callable[[], float]:
+        if power is not None:
+            return lambda: command_at(motor, power.asked_for(motion.speed_rad_s[index]) / differing.gain[index])
         return lambda: command_at(motor, motion.speed_rad_s[index] / differing.gain[index])
 
     def slowed(command: float, fraction: float) -> float:
@@ -77,7 +83,8 @@ def actuator_faults(airframe: Airframe, motion: MultirotorMotion, differing: Dif
         [
             Channel(name, "rotor", held(index), partial(weakened, motor), slowed, loaded(index))
             for index, name in enumerate(names)
-        ]
+        ],
+        power.supply if power is not None else None,
     )
 
 
@@ -113,21 +120,23 @@ def vehicle(
     earth, atmosphere = Earth(scenario.aircraft.world.home), Atmosphere(scenario.aircraft.world.day)
     wind = Wind(scenario.aircraft.world.wind, random.generator("wind"), fastest)
     around = Surroundings(earth, atmosphere, wind, world.state(0), ground_m)
-    driven = scenario.aircraft.has_drive
-    moved = msgspec.structs.replace(airframe, motors=free_motor(airframe.motors)) if driven else airframe
+    driven, power = scenario.aircraft.has_drive, power_of(scenario.aircraft, airframe)
+    free = driven or power is not None
+    moved = msgspec.structs.replace(airframe, motors=free_motor(airframe.motors)) if free else airframe
     motors = Motors(moved.motors, airframe.rotors.count)
     parts = Parts(moved, motors, world, around, earth, atmosphere, blades)
     # The compiled step has its centre of mass in the origin; with a payload MuJoCo steps in free air too.
     motion = motions.motion(parts, fastest if compiled and payload is None else None)
     differing = Differing.of(airframe.motors, scenario.aircraft.motors, airframe.rotors.count)
-    faults = actuator_faults(airframe, motion, differing)
+    faults = actuator_faults(airframe, motion, differing, power)
     noise = scenario.aircraft.vehicle.motor_noise
-    noisy = NoisyMotors(motion, noise, airframe.rotors.count, random.generator("motors")) if noise else motion
-    wiring = Wiring(
-        differing, speed_law(scenario, differing), faults, round(rotor_law.period_s(scenario.aircraft) * NS)
-    )
+    turned = motion if power is None or driven else PoweredMotion(motion, power, airframe)
+    noisy = NoisyMotors(turned, noise, airframe.rotors.count, random.generator("motors")) if noise else turned
+    period_ns = round(rotor_law.period_s(scenario.aircraft) * NS)
+    wiring = Wiring(differing, speed_law(scenario, differing), faults, period_ns, power)
     drive = RotorDrive(motion, noisy.drive, wiring, publish) if driven else None
-    scene = MotionScene(motion, airframes.supply(designed), ground_m)
+    supply = airframes.supply(designed)
+    scene = MotionScene(motion, supply if power is None else metered(supply, power), ground_m)
     turn_W = scenario.aircraft.world.turn_W
     sensors = Suite(scenario.aircraft.aboard, random, turn_W)
     bound_m = scenario.aircraft.world.bound_m
@@ -135,6 +144,9 @@ def vehicle(
     standing = world.motion
     held_ns = round(stand.until_s * NS) if stand is not None else 0
     motion.hold(held_ns)
+    rows = MultirotorRows(publish, airframe.rotors.count)
+    if power is not None:
+        rows = PoweredRows(publish, airframe.rotors.count, power)
 
     def sense(state: RigidState, effort: RotorEffort) -> list[Sample]:
         scene.state, scene.effort, scene.force_B = state, effort, motion.force_B()
@@ -148,8 +160,9 @@ def vehicle(
         motion.hold(held_ns)
         if drive is not None:
             drive.restart()
+        if power is not None:
+            power.reset()
 
-    rows = MultirotorRows(publish, airframe.rotors.count)
     turning = on_earth(drive or noisy, turn_W, world.inertia_kgm2, motion.displace)
     ledger = RigidLedger(RotorForces(moved, motion, world), turn_W) if scenario.log.balance else None
     moving, sensing = recorded(
@@ -173,6 +186,7 @@ def vehicle(
             "battery.voltage": faults.supply,
             "payload.mass_kg": motion.carry,
         },
+        battery=power.battery if power is not None else None,
         solid=Solid(world.mass_kg, world.inertia_kgm2, motion.strike),
         see=sensors.see,
     )

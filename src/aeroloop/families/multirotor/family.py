@@ -26,7 +26,7 @@ ROW = Family(
         "pose": "aeroloop.controllers.pose.row:ROW",
     },
     law="aeroloop.controllers.law.guided:board_law",
-    check="aeroloop.families.multirotor.airframe:check",
+    check="aeroloop.families.multirotor.checks:check",
     airframe="aeroloop.families.multirotor.airframe:flown",
     pulses="aeroloop.families.multirotor.airframe:pulses",
     view="aeroloop.families.multirotor.view:effort",

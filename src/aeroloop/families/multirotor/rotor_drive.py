@@ -19,6 +19,7 @@ import msgspec
 from aeroloop.actuators.faults import ActuatorFaults, Row
 from aeroloop.actuators.motors import Motor, RotorEffort, command_at
 from aeroloop.actuators.motors import gains as motor_gains
+from aeroloop.actuators.power import Power
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control import synchronisation
 from aeroloop.control.clipping import nan_shown
@@ -135,6 +136,7 @@ class Wiring:
     law: SpeedLaw | None
     faults: ActuatorFaults  # they act behind the law
     period_ns: int  # of the law, and of the rows without one
+    power: Power | None = None  # battery of the motors
 
 
 class RotorDrive:
@@ -150,7 +152,7 @@ class RotorDrive:
         """`moved` is the motion's step, with noise or without."""
         self._motion, self._moved = motion, moved
         self._differing, self._law = wiring.differing, wiring.law
-        self._faults, self._period_ns = wiring.faults, wiring.period_ns
+        self._faults, self._period_ns, self._power = wiring.faults, wiring.period_ns, wiring.power
         differing = wiring.differing
         rotors = len(differing.gain)
         self._t_ns = self._due_ns = 0
@@ -192,16 +194,29 @@ class RotorDrive:
         if dt_ns != self._dt_ns:
             self._set_step(dt_ns)
         loads = self._differing.load_rad_s2(self._t_ns / NS) if self._differing.loads else None
+        speeds = [self._differing.speed(value) for value in asked]
+        if self._power is not None:
+            speeds = self._given(self._power, speeds, dt_ns)
         moved = []
-        for rotor, (w, value) in enumerate(zip(self._motion.speed_rad_s, asked, strict=True)):
-            speed, gain = self._differing.speed(value), self._differing.gain[rotor]
+        for rotor, (w, speed) in enumerate(zip(self._motion.speed_rad_s, speeds, strict=True)):
+            gain = self._differing.gain[rotor]
             own = self._own[rotor][gain * speed <= w]  # the lag of a motor that drives, or that is driven by the rotor
             if loads is not None and loads[rotor]:
                 speed = self._differing.loaded(rotor, w, speed, loads[rotor])
             way = gain * speed - w
             moved.append(max(0.0, w + own / self._usual[way <= 0.0] * way) * self._per_command)
         self._t_ns += dt_ns
-        return self._moved(moved, dt_ns)
+        effort = self._moved(moved, dt_ns)
+        if self._power is not None:
+            self._power.drew(effort, dt_ns)
+        return effort
+
+    def _given(self, power: Power, asked_rad_s: list[float], dt_ns: int) -> list[float]:
+        """The speeds to ask for with what the battery allows; limits assume the airframe's lags."""
+        gain, motion = self._differing.gain, self._motion
+        turned = [factor * speed for factor, speed in zip(gain, asked_rad_s, strict=True)]
+        reached = power.reached(motion.speed_rad_s, turned, dt_ns, motion.air.density_kg_m3)
+        return [speed / factor for factor, speed in zip(gain, reached, strict=True)]
 
     def _decide(self, command: Row) -> None:
         """Once in a period: the speeds to ask of the ESC."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Meta
 
+from aeroloop.actuators.power import BatteryTable
 from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.fleet import seed_of
@@ -84,7 +85,11 @@ class Outdoors(CommonWorld, frozen=True):
 class MultirotorTables(FamilyTables, frozen=True):
     """Scenario tables of a flight of multirotors."""
 
-    FILES: ClassVar[Mapping[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain.csv"}
+    FILES: ClassVar[Mapping[str, str]] = {
+        "vehicle.airframe": "airframe.toml",
+        "world.terrain.file": "terrain.csv",
+        "battery.pack": "battery.toml",
+    }
 
     vehicle: Annotated[Multirotor, note("which aircraft")] = Multirotor()
     world: Annotated[Outdoors, note("the simulated world")] = Outdoors()
@@ -92,6 +97,9 @@ class MultirotorTables(FamilyTables, frozen=True):
     motors: Annotated[MotorsTable, note("differences between the motors")] = MotorsTable()
     synchronisation: Annotated[
         RotorSynchronisation | None, note("law for the rotor speeds; left out: commands reach the motors as they are")
+    ] = None
+    battery: Annotated[
+        BatteryTable | None, note("battery of the motors; left out: that of the airframe's file, or none")
     ] = None
     payload: Annotated[Payload | None, note("what it takes up in flight; left out: nothing")] = None
     channels: Annotated[MotorChannels, note("servo channels, of ArduPilot only")] = MotorChannels()
@@ -102,8 +110,9 @@ class MultirotorTables(FamilyTables, frozen=True):
 
     def files(self) -> dict[str, str]:
         named = super().files()
-        if not self.vehicle.airframe.endswith(".toml"):
-            named.pop("vehicle.airframe", None)  # it is an included one, by its name
+        for key in ("vehicle.airframe", "battery.pack"):
+            if not named.get(key, "").endswith(".toml"):
+                named.pop(key, None)  # it is an included one, by its name
         return named
 
     @property

@@ -17,6 +17,7 @@ from aeroloop.core.autopilot_streams import (
     TELEMETRY_COUNT,
 )
 from aeroloop.core.common_streams import common
+from aeroloop.core.power_streams import power_stream
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.sensor_streams import GROUND, SENSOR_STREAMS
 from aeroloop.core.stream import BATCH, REMEMBERED, Column, Stream, fields
@@ -117,5 +118,6 @@ _STREAMS: tuple[Stream, ...] = (
     common("task", optional=True),
     common("board_link", *COUNTERS, producer="board", meaning="counters of a MAVLink HIL link at the virtual Pixhawk"),
     *_ROTOR_STREAMS,
+    power_stream(MOST_ROTORS, 250.0),
 )
 STREAMS: tuple[Stream, ...] = (*map(_batched, _STREAMS), *ROUTER_STREAMS)

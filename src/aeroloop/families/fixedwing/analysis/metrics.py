@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.analysis import board, generic
+from aeroloop.analysis.power import power_metrics
 from aeroloop.analysis.statistics import Array, count, largest, last, mean, rms
-from aeroloop.analysis.vehicle_log import happened
+from aeroloop.analysis.vehicle_log import VehicleLog, happened
 from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Event
@@ -52,6 +53,7 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
     loitering = (guided == Step.LOITER) & (log.column("guidance", "t_s") >= SETTLED_S)
     return {
         **generic.metrics(log, scenario),
+        **power_metrics(VehicleLog(log, 0)),
         "arrived": _arrived(log),
         "arrived_at_s": _arrived_at_s(log),
         "stranded": float(np.count_nonzero(log.column("mission_step", "step") == Step.STRANDED)),

@@ -10,6 +10,8 @@ import numpy as np
 from aeroloop.analysis import generic
 from aeroloop.analysis.autopilot_log import AutopilotLog, autopilot_metrics, status_texts
 from aeroloop.analysis.family import Analysis
+from aeroloop.analysis.power import LESS_IS_WORSE as LESS_POWER
+from aeroloop.analysis.power import power_metrics
 from aeroloop.analysis.statistics import count, largest, mean
 from aeroloop.analysis.track import Track
 from aeroloop.analysis.truth_log import Flags, estimation, estimation_metrics
@@ -21,7 +23,7 @@ from aeroloop.recording.log import Log
 
 AIRBORNE_M = 5.0
 """Height above the catapult from which it flies."""
-LESS_IS_WORSE = ("airborne_s", "climb_m", "airspeed_min_m_s", "clearance_min_m")
+LESS_IS_WORSE = ("airborne_s", "climb_m", "airspeed_min_m_s", "clearance_min_m", *LESS_POWER)
 """Of everything else more is worse."""
 HELD_S = 20.0
 """The last seconds of a flight: how well it holds its height there."""
@@ -65,6 +67,7 @@ def _flown(flight: WingFlight) -> dict[str, float]:
         "saturated_steps": count(flight.column("effort", "saturated")),
         **estimation_metrics(estimation(flight)),
         **autopilot_metrics(flight),
+        **power_metrics(flight),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from aeroloop.actuators.servos import SurfaceEffort
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import RigidState
+from aeroloop.families.fixedwing import powered
 from aeroloop.families.fixedwing.build import assembled, level_flight
 from aeroloop.families.fixedwing.catapult import Rail
 from aeroloop.families.fixedwing.channels import rows
@@ -37,6 +38,7 @@ def check(scenario: PilotedWingScenario) -> None:
     except ConfigError as error:
         why = str(error).removeprefix("trim: ")
         raise ConfigError(f"mission.airspeed_m_s: {why} (vehicle.airframe: {tables.vehicle.airframe})") from None
+    powered.check(tables)
     rows(tables.channels, scenario.flown_by.name)
     if tables.launch.by == "air":
         raise ConfigError("launch.by: an external autopilot starts on the ground; expected catapult or ground")

@@ -13,6 +13,8 @@ import numpy as np
 from aeroloop.analysis import board
 from aeroloop.analysis.autopilot_log import autopilot_metrics
 from aeroloop.analysis.generic import kept
+from aeroloop.analysis.power import LESS_IS_WORSE as LESS_POWER
+from aeroloop.analysis.power import power_metrics
 from aeroloop.analysis.statistics import Array, largest, last, rms
 from aeroloop.analysis.truth_log import Errors, Flags, estimation, estimation_metrics
 from aeroloop.analysis.vehicle_log import event_values, happened
@@ -25,13 +27,16 @@ from aeroloop.families.multirotor.analysis.rotor_sync import rotor_metrics
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 
-LESS_IS_WORSE = ("flown_s", "armed_s", "airborne_s", "manual_s", "mission_s", "waypoints_reached", "landed_at_end")
+LESS_IS_WORSE = (
+    *("flown_s", "armed_s", "airborne_s", "manual_s", "mission_s", "waypoints_reached", "landed_at_end"),
+    *LESS_POWER,
+)
 """Of everything else more is worse, of measured rates the one farther from what was set."""
 AT_REST_M_S = 0.1
 HARD_M_S = 2.0
 """A contact with the ground that is faster than this is not a landing."""
 OF_AN_AUTOPILOT = (
-    *("armed_", "manual_", "mission_", "waypoint", "cross_track_", "battery_", "failsafes", "rotors_lost"),
+    *("armed_", "manual_", "mission_", "waypoint", "cross_track_", "battery_used_pct", "failsafes", "rotors_lost"),
     *("autopilot_", "actuators_refused", "commands_refused", "landing_targets_", "rate_"),
 )
 """Prefixes of metrics of an autopilot over MAVLink: a flight with a law on our board has none of them."""
@@ -101,6 +106,7 @@ def _flown(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
         "landing_targets_refused": _count_so_far(flight, Event.LANDING_TARGETS_REFUSED),
         "landed_at_end": _landed(flight),
         **rotor_metrics(flight, scenario),
+        **power_metrics(flight),
     }
 
 
