@@ -193,14 +193,28 @@ def test_it_routes_tells_and_ends_with_the_code_of_its_signal(bench: Bench) -> N
         routing.find(bench.name)
 
 
-def test_the_table_is_drawn_by_another_process_and_ends_with_it(bench: Bench) -> None:
-    with running(bench, "--watch", "--duration", "2") as process:
+def test_the_table_is_drawn_by_another_process_and_ends_with_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal: the table is drawn again and again
+    with running(bench, "--watch") as process:
         bench.fly()
+        assert process.stdout is not None
+        drawn = ""
+        while "ATTITUDE" not in drawn:
+            line = process.stdout.readline()
+            assert line, drawn
+            drawn += line
+        process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=HANG_S)
-        assert (process.returncode, err) == (0, "")
-        assert "plane" in out
-        assert "ATTITUDE" in out
-        assert "endpoints" in out  # what the router said
+        assert (process.returncode, err) == (130, "")
+        assert "plane" in drawn
+        assert "endpoints" in drawn + out  # what the router said
+    assert not list(runtime_dir().glob(f"route-*/{bench.name}"))
+
+
+def test_it_ends_by_itself_after_its_duration(bench: Bench) -> None:
+    process = subprocess.run(command(bench.file, "--duration", "0.1"), capture_output=True, text=True, timeout=HANG_S)
+    assert process.returncode == 0
+    assert "2 endpoints" in process.stderr
     assert not list(runtime_dir().glob(f"route-*/{bench.name}"))
 
 
