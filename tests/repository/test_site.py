@@ -48,7 +48,7 @@ def test_every_page_and_every_command_is_in_the_site(site: Path) -> None:
 def test_files_of_the_repository_that_pages_link_to_are_in_the_site(site: Path) -> None:
     assert 'href="source/examples/aircraft/sled/build.py.html"' in (site / "faults.html").read_text("utf-8")
     assert "of_actuators" in (site / "source/examples/aircraft/sled/build.py.html").read_text("utf-8")
-    assert 'href="../fleets.html"' in (site / "source/ARCHITECTURE.html").read_text("utf-8")
+    assert 'href="../new-aircraft.html"' in (site / "source/ARCHITECTURE.html").read_text("utf-8")
 
 
 def test_python_reference_has_types_and_words(site: Path) -> None:
