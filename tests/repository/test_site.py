@@ -64,11 +64,19 @@ def test_the_install_page_names_this_version() -> None:
     )
 
 
-@pytest.mark.parametrize("page", ["install.md", "first-flights.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md", "docs/first-flights.md", "docs/command-examples.md"])
 def test_what_a_newcomer_is_told_to_fly_is_shipped(page: str) -> None:
-    text = (ROOT / "docs" / page).read_text("utf-8")
-    named = set(re.findall(r"(?:aeroloop fly |aeroloop\.fly\(\")([a-z0-9-]+)", text))
+    text = (ROOT / page).read_text("utf-8")
+    named = set(re.findall(r"(?:aeroloop fly |aeroloop\.fly\(\")([a-z0-9-]+)(?![a-z0-9/.-])", text))
     assert named and named <= {path.stem for path in (ROOT / "scenarios").glob("*.toml")}
+
+
+def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    links = site_pages.LINK.findall(text)
+    assert len(text.splitlines()) <= 80
+    assert len(links) > 20
+    assert [target for target, _ in links if not (ROOT / target).exists()] == []
 
 
 @pytest.mark.parametrize("link", ["[x](nothing.md)", "[x](other.md#nowhere)", "[x](../none.py)"])
