@@ -45,6 +45,14 @@ def test_every_page_and_every_command_is_in_the_site(site: Path) -> None:
     assert not [page for page in pages if not (site / page.with_suffix(".html")).is_file()]
 
 
+def test_the_first_page_links_every_page() -> None:
+    docs = ROOT / "docs"
+    linked = {target for target, _ in site_pages.LINK.findall((docs / "index.md").read_text("utf-8"))}
+    pages = {str(path.relative_to(docs)) for path in docs.rglob("*.md") if path.parent.name != "commands"}
+    assert pages - linked - {"index.md"} == set()
+    assert linked >= {"commands/index.md", "../ARCHITECTURE.md", "../benchmarks/README.md"}
+
+
 def test_files_of_the_repository_that_pages_link_to_are_in_the_site(site: Path) -> None:
     assert 'href="source/examples/aircraft/sled/build.py.html"' in (site / "faults.html").read_text("utf-8")
     assert "of_actuators" in (site / "source/examples/aircraft/sled/build.py.html").read_text("utf-8")
