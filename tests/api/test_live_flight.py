@@ -54,7 +54,7 @@ def test_a_flight_is_paused_stepped_changed_and_repeats_from_its_folder(
         (0, "rotor weak off"),
         (2, "speed: expected a number of times real time such as 0.25, or real or max; not 'slow'"),
         (0, "speed max"),
-        (0, "goes on"),
+        (0, "resumed"),
     ]
     run = flight.wait(WAIT_S)
     assert run.ended == "completed" and "to repeat the flight with them: aeroloop fly" in run.remarks[-1]

@@ -45,7 +45,7 @@ def test_failed_and_could_not_be_flown_are_different(tmp_path: Path) -> None:
     assert (judged.rate().successes, judged.rate().count, judged.exit_code) == (18, 20, EXIT_OK)
     fewer = filled(tmp_path / "fewer", given_up=2).status()
     assert fewer.rate().words == (
-        "90 % (18 of 20), 95 % interval 68.3 % to 98.8 %; without the 2 given up 100 % (18 of 18), 81.5 % to 100 %"
+        "90 % (18 of 20), 95 % interval 68.3 % to 98.8 %; without the 2 aborted 100 % (18 of 18), 81.5 % to 100 %"
     )
     assert (len(fewer.flown), fewer.exit_code) == (18, EXIT_LINK)
     many = filled(tmp_path / "many", given_up=12).status()
@@ -168,7 +168,7 @@ def test_commands_of_a_folder(tmp_path: Path) -> None:
     }
     assert summary["rate"]["n"] == 20
     code, text = told("status", str(tmp_path))
-    assert "gave up: flight 20: the worker process was lost" in text
+    assert "aborted: flight 20: the worker process was lost" in text
     code, text = told("worst", str(tmp_path), "--count", "1")
     assert (code, text.splitlines()[0]) == (0, "pos_rms_m 1.52, limit < 1.5, margin -1.33 %: flight 19")
     assert text.splitlines()[2] == f"    aeroloop campaign replay {tmp_path} 19"
@@ -191,11 +191,11 @@ def test_progress_in_words() -> None:
         now_s += 7.0
         shown(progress)
     assert lines == [
-        "quick: 1 of 10 flights, 0 failed, 0 gave up, 1/s",
-        "quick: 10 of 10 flights, 0 failed, 0 gave up, 1/s",
+        "quick: 1 of 10 flights, 0 failed, 0 aborted, 1/s",
+        "quick: 10 of 10 flights, 0 failed, 0 aborted, 1/s",
     ]
     progress.done = 4
-    assert progress.words == "4 of 10 flights, 0 failed, 0 gave up, 1/s, 6 s left (6 s to 6 s)"
+    assert progress.words == "4 of 10 flights, 0 failed, 0 aborted, 1/s, 6 s left (6 s to 6 s)"
 
 
 def test_a_reader_while_the_tables_are_made_sees_all_of_them_or_none(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def six(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("campaign") / "six"
     seen: list[Progress] = []
     campaign(folder).run(workers=1, told=seen.append)
-    assert seen[-1].words.startswith("6 of 6 flights, 0 failed, 0 gave up")
+    assert seen[-1].words.startswith("6 of 6 flights, 0 failed, 0 aborted")
     return folder
 
 
@@ -91,7 +91,7 @@ def test_a_flight_past_its_wall_limit_is_tried_again_and_given_up(tmp_path: Path
     assert (row.state, row.attempt, row.exit_code) == (GAVE_UP, 2, EXIT_LINK)
     assert row.why == "not ended within 0.5 s of wall time"
     assert judged.exit_code == EXIT_LINK
-    assert "without the 1 given up no rate (0 of 0)" in judged.rate().words
+    assert "without the 1 aborted no rate (0 of 0)" in judged.rate().words
     assert (tmp_path / "gave-up" / "flight-1" / "why.txt").read_text() == f"{row.why}\n"
     assert long.run(workers=1).exit_code == EXIT_LINK  # not tried again
 
@@ -124,7 +124,7 @@ def test_an_ended_driver_loses_no_row_and_leaves_no_process(tmp_path: Path, numb
     _, errors = driver.communicate()
     assert driver.returncode == (-9 if number == signal.SIGKILL else EXIT_INTERRUPTED)
     if number == signal.SIGINT:
-        assert "what was flown is in out; the same command goes on" in errors
+        assert "what was flown is in out; the same command continues" in errors
     wait_for(lambda: not processes(mark))
     before = rows_flown(tmp_path / "out")
     assert 4 <= len(before) < 40

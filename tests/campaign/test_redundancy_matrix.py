@@ -113,7 +113,7 @@ def test_a_matrix_that_was_interrupted_goes_on_where_it_ended(
 
     monkeypatch.setattr(matrix, "_fly", followed)
     stopped = run(*short, "--out", folder)
-    assert begun == ["none", "dead"] and "goes on" in stopped.stderr and not (folder / "report.html").exists()
+    assert begun == ["none", "dead"] and "continues" in stopped.stderr and not (folder / "report.html").exists()
     if damaged:
         (file,) = (folder / FLIGHTS).iterdir()
         file.write_bytes(b"damaged")
@@ -268,8 +268,8 @@ def test_page_and_summary_name_what_is_not_as_expected(tmp_path: Path) -> None:
     results = [*RESULTS[:4], bad, *RESULTS[5:]]
     text = redundancy_page.write(tmp_path, results, "24 made-up flights.").read_text()
     assert "7 of 8 cells are as expected. 24 made-up flights." in text
-    assert "hang at 4 s, standby, 2 boards: wrong board blamed, made up" in text
-    assert "board.2, board.3" in text and "wrong board blamed (not as expected)" in text
+    assert "hang at 4 s, standby, 2 boards: wrong board identified, made up" in text
+    assert "board.2, board.3" in text and "wrong board identified (not as expected)" in text
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert not summary["passed"] and len(summary["cells"]) == 8 and len(summary["flights"]) == 24
     (cell,) = [one for one in summary["cells"] if not one["ok"]]

@@ -162,7 +162,7 @@ def test_nobody_listens() -> None:
     assert isinstance(ended.exception, LinkError)
     assert ended.exception.exit_code == 3
     assert sentence(ended) == (
-        f"tcp://127.0.0.1:{port}: nobody listens: Connection refused; expected a flight whose camera has this link"
+        f"tcp://127.0.0.1:{port}: no server: Connection refused; expected a flight whose camera has this link"
     )
 
 

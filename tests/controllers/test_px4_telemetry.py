@@ -434,7 +434,7 @@ def test_orders_to_an_autopilot_that_is_never_heard_are_given_up_in_a_sentence()
         (Event.COMMAND_REFUSED, 0),
         (Event.COMMAND_REFUSED, 1),
     ]
-    assert words[0] == "system 1: the pilot gave up command 0 (arm) at 3.1 s: no telemetry of an autopilot was received"
+    assert words[0] == "system 1: the pilot aborted command 0 (arm) at 3.1 s: no telemetry of an autopilot was received"
 
 
 # The scenario.

@@ -51,13 +51,13 @@ def test_rate_table_and_worst(runs: Path) -> None:
     judged = shown.judged
     assert judged is not None
     assert live.headline(judged) == f"20 of 20 flights; passed: {judged.rate().words}"
-    assert "95 % interval 68.3 % to 98.8 %; without the 1 given up" in live.headline(judged)
+    assert "95 % interval 68.3 % to 98.8 %; without the 1 aborted" in live.headline(judged)
     assert [ok for _, ok in live.check_words(judged)] == [True]
     rows = live.table_rows(judged)
     assert len(rows) == 20
     assert (rows[18]["verdict"], rows[18]["severity"], rows[18]["numbers"]) == ("failed", "bad", "pos_rms_m 1.52")
-    assert [row["number"] for row in live.table_rows(judged, "gave up")] == [20]
-    assert live.table_rows(judged, "gave up")[0]["why"] == "the worker process was lost"
+    assert [row["number"] for row in live.table_rows(judged, "aborted")] == [20]
+    assert live.table_rows(judged, "aborted")[0]["why"] == "the worker process was lost"
     first = live.worst_rows(judged, runs / "wind")[0]
     assert (first["number"], first["margin"]) == (19, "-1.33 %")
     assert first["command"] == f"aeroloop campaign replay {runs / 'wind'} 19"

@@ -243,7 +243,7 @@ def test_tokens_are_made_where_others_can_reach_us() -> None:
             made("127.0.0.1", view_token=bad)
     with pytest.raises(ConfigError, match="--view-token: expected another token"):
         made("0.0.0.0", TOKEN, TOKEN)
-    with pytest.raises(ConfigError, match="nobody may command"):
+    with pytest.raises(ConfigError, match="permits no commands"):
         made("0.0.0.0", TOKEN, view_only=True)
     assert not is_loopback("0.0.0.0") and not is_loopback("localhost.evil.example")
 

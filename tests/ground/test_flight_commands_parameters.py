@@ -81,7 +81,7 @@ def test_a_refusal_says_why(name: str, value: float, words: str) -> None:
         ("MPC_XY_CRUISE", 1e300, "too large for a number of 32 bits"),
         ("NAV_DLL_ACT", 1.5, "expected a whole number"),
         ("NAV_DLL_ACT", 2**40, "does not fit into its type, INT32"),
-        ("NAV_DLL_ACT", -5_000_000, "do not survive as a float"),
+        ("NAV_DLL_ACT", -5_000_000, "are not preserved as a float"),
         ("", 1.0, "a name has 1 to 16 letters"),
         ("A" * 17, 1.0, "a name has 1 to 16 letters"),
         ("Ä", 1.0, "a name has 1 to 16 letters"),

@@ -81,7 +81,7 @@ def test_a_flight_on_the_bench_tells_its_mass_lag_and_delay(flight: FlightRecord
     assert {n["name"]: n["std"] for n in told["numbers"]}["mass"] == pytest.approx(numbers["mass"].std)
     assert told["airframe"]["body"]["mass_kg"] == pytest.approx(numbers["mass"].value)
     text = page.render(replayed)
-    for words in ("Numbers of the aircraft", "which the fit has not seen (judged)", "on which the numbers were fitted"):
+    for words in ("Numbers of the aircraft", "not used by the fit (judged)", "on which the numbers were fitted"):
         assert words in text
 
 

@@ -19,7 +19,7 @@ def test_a_campaign_is_shown_while_it_runs(desk: Desk, tmp_path: Path) -> None:
     watcher = desk.watch(DESKTOP)
     watcher.open("/campaign")
     expect(watcher.find("campaign-rate")).to_contain_text("20 of 20 flights; passed: 90 % (18 of 20), 95 % interval")
-    expect(watcher.find("campaign-verdict")).to_have_text("gave up flights")
+    expect(watcher.find("campaign-verdict")).to_have_text("aborted flights")
     expect(watcher.find("replay-flight").first).to_be_visible()
     expect(watcher.find("replay-command").first).to_have_text(f"aeroloop campaign replay {campaign.folder} 19")
     expect(watcher.find("campaign-scatter").locator("canvas")).to_be_visible()

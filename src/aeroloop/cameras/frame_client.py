@@ -94,7 +94,7 @@ class FrameClient:
             self._socket = socket.create_connection(address(url), CONNECT_S)
         except OSError as error:
             reason = "no answer" if isinstance(error, TimeoutError) else error.strerror or error
-            raise LinkError(f"{url}: nobody listens: {reason}; expected a flight whose camera has this link") from None
+            raise LinkError(f"{url}: no server: {reason}; expected a flight whose camera has this link") from None
         self._raw = self._frames()
         self.calibration = self._first()
 

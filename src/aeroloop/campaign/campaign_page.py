@@ -94,7 +94,7 @@ def _checks(judged: Judged) -> Iterator[Block]:
     if (design := judged.definition.design) in BLOCK_DESIGNS:
         interval += f" With {BLOCK_DESIGNS[design]} they are wider than needed."
     if judged.gave_up:
-        interval += " Flights that were given up count as not passed."
+        interval += " Flights that were aborted count as not passed."
     yield Note(interval)
 
 
@@ -115,7 +115,7 @@ def _sensitivity(judged: Judged, pictures: Sequence[Picture]) -> Iterator[Block]
     ]
     yield Table(columns, rows)
     yield Note(
-        "Spearman's rank correlation: it sees monotone influence only. Choices of text count in the order of the "
+        "Spearman's rank correlation: it detects monotone influence only. Choices of text count in the order of the "
         "alphabet."
     )
 

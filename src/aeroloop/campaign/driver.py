@@ -55,7 +55,7 @@ class Progress:
     def words(self) -> str:
         if self.planned is not None:
             return f"{self.planned} of {self.total} flights planned"
-        text = f"{self.done} of {self.total} flights, {self.failed} failed, {self.gave_up} gave up"
+        text = f"{self.done} of {self.total} flights, {self.failed} failed, {self.gave_up} aborted"
         if self.per_s is not None:
             text += f", {self.per_s:.2g}/s"
         if (left := self.remaining_s) is not None and self.done < self.total:
@@ -120,7 +120,7 @@ class Driver:
         elif report.exit_code == EXIT_USAGE:
             raise ConfigError(report.why)
         elif DISK_FULL in report.why:  # nothing can be flown, and no flight is to blame
-            raise StorageError(f"{report.why}; what was flown is kept, and the same command goes on")
+            raise StorageError(f"{report.why}; what was flown is kept, and the same command continues")
         elif self.store.not_flown(task.key, report.why, exit_code=report.exit_code, retries=self.retries):
             self.progress.gave_up += 1
         else:

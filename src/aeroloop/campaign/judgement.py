@@ -63,7 +63,7 @@ class Rate:
         if self.gave_up:
             flown = self.count - self.gave_up
             own = _range(clopper_pearson(self.successes, flown))
-            text += f"; without the {self.gave_up} given up {_of(self.successes, flown)}, {own}"
+            text += f"; without the {self.gave_up} aborted {_of(self.successes, flown)}, {own}"
         return text
 
 

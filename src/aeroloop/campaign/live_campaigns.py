@@ -18,7 +18,7 @@ from aeroloop.core.errors import AeroloopError
 from aeroloop.flight.results import REPORT
 
 MOST_CAMPAIGNS, MOST_ROWS, MOST_POINTS, MOST_WORST = 200, 500, 3000, 20
-SHOWN = ("all", "failed", "gave up", "passed", "planned")
+SHOWN = ("all", "aborted", "failed", "passed", "planned")
 """Which flights the table shows."""
 WALL, NUMBER = "wall_s", "number"
 
@@ -107,7 +107,7 @@ class LiveCampaign:
 
 def verdict_of(row: Row) -> str:
     if row.state == GAVE_UP:
-        return "gave up"
+        return "aborted"
     return "planned" if row.state == PLANNED else row.verdict or "failed"
 
 
@@ -134,7 +134,7 @@ def _table_row(judged: Judged, row: Row) -> dict[str, Any]:
     return {
         "number": row.number,
         "verdict": verdict,
-        "severity": {"passed": "ok", "failed": "bad", "gave up": "warn"}.get(verdict, "info"),
+        "severity": {"passed": "ok", "failed": "bad", "aborted": "warn"}.get(verdict, "info"),
         "values": values_of(row),
         "numbers": ", ".join(f"{name} {short(own[name])}" for name in judged.checked_metrics if name in own),
         "wall": "" if row.wall_s is None else f"{row.wall_s:.1f} s",

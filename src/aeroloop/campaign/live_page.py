@@ -237,7 +237,7 @@ class _CampaignPage:
 def _verdict(judged: Judged) -> tuple[str, theme.Severity]:
     if not judged.complete:
         return "not complete", "info"
-    return {0: ("passed", "ok"), 1: ("failed", "bad")}.get(judged.exit_code, ("gave up flights", "warn"))  # type: ignore[return-value]
+    return {0: ("passed", "ok"), 1: ("failed", "bad")}.get(judged.exit_code, ("aborted flights", "warn"))  # type: ignore[return-value]
 
 
 def _table(columns: list[dict[str, Any]], key: str, testid: str, item: str) -> ui.table:

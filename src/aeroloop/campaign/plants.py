@@ -179,7 +179,7 @@ QUAD = Plant(
     columns=(
         *ERRORS,
         Column("kick", "deg", "largest change of roll or pitch against the flight without a disturbance"),
-        Column("effort", "%", "speed asked of the ESCs, RMS, of the largest speed"),
+        Column("effort", "%", "speed setpoint of the ESCs, RMS, of the largest speed"),
         Column("chatter", "%", "second difference of these speeds, RMS, of the largest speed"),
     ),
     metrics={

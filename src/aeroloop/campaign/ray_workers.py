@@ -172,7 +172,7 @@ def prepare(environment: Any) -> None:
     mode = environment.setdefault(AUTH_MODE, "token")
     if mode.lower() != "token":
         raise ConfigError(
-            f"{AUTH_MODE}={mode}: a cluster without authentication runs what anybody sends; expected token"
+            f"{AUTH_MODE}={mode}: a cluster without authentication executes any code that it receives; expected token"
         )
     environment["RAY_USAGE_STATS_ENABLED"] = "0"
     given = environment.get(TOKEN) or environment.get(TOKEN_FILE)

@@ -52,7 +52,7 @@ FAILURES = (
     Failure("reference 0.5 m off", "liar", (_board("reference_bias", 0.5),)),
     Failure("both links lost", "two silent", (*_lost(), *_lost(1)), (0, 1)),
     Failure("two dead", "two silent", (_board("dead"), _board("dead", number=1)), (0, 1)),
-    Failure("one dead, one lies", "silent and liar", (_board("dead"), _board("bias", 1.0, 1)), (0, 1)),
+    Failure("one dead, one wrong", "silent and liar", (_board("dead"), _board("bias", 1.0, 1)), (0, 1)),
 )
 BY_NAME = {failure.name: failure for failure in (NONE, *FAILURES)}
 COMBINATIONS = (("standby", 2), ("standby", 3), ("vote", 2), ("vote", 3))

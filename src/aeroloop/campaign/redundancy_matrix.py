@@ -44,7 +44,7 @@ NEAR_CYCLES = 5
 """Control periods after the failure in which the command is compared."""
 RESOLVED, NO_EFFECT, DETECTED = "resolved", "no effect", "detected, not resolved"
 REFUSED, PARTLY, UNNOTICED = "refused at start", "resolved in part", "not noticed"
-WRONG, NONE_LEFT, LOST = "wrong board blamed", "every board lost", "lost"
+WRONG, NONE_LEFT, LOST = "wrong board identified", "every board lost", "lost"
 DETECTED_LOST, NOT_FLOWN = "detected, flight lost", "not flown"
 OUTCOMES = (REFUSED, NO_EFFECT, RESOLVED, DETECTED, PARTLY, UNNOTICED, WRONG, NONE_LEFT, DETECTED_LOST, LOST, NOT_FLOWN)
 """From the best to the worst."""

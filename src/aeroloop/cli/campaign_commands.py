@@ -59,7 +59,7 @@ def run(
         typer.Option(metavar="ENGINE", help="In place of the file's: `bench`, or `batch` for thousands at once."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Fly at most so many now; the next run goes on.")
+        int | None, typer.Option(min=1, metavar="N", help="Fly at most so many now; the next run continues.")
     ] = None,
     on: Annotated[
         str,
@@ -87,7 +87,7 @@ def run(
         with _shown(campaign) as told, redirect_stdout(sys.stderr):
             judged = campaign.run(workers=workers, limit=limit, on=on, told=told)
     except KeyboardInterrupt:
-        print_note(f"interrupted: what was flown is in {campaign.folder}; the same command goes on")
+        print_note(f"interrupted: what was flown is in {campaign.folder}; the same command continues")
         raise
     _tell(campaign, judged, as_json, with_report=True)
 
@@ -249,12 +249,12 @@ def _show(judged: Judged, folder: Path, page: Path | None) -> None:
     for row in judged.gave_up:
         left = kept.place(folder, row.number)
         where = f" ({plain(str(left))})" if left.is_dir() else ""
-        say(f"[yellow]gave up[/]: flight {row.number}: {plain(row.why or '')}{where}")
+        say(f"[yellow]aborted[/]: flight {row.number}: {plain(row.why or '')}{where}")
     others, designs = judged.not_counted
     if others:
         say(f"note: {others} flights of other editions (law, sources or libraries) are kept, and not counted")
     if designs:
         say(f"note: {designs} flights that the file does not ask for any more are kept, and not counted")
     if not judged.complete:
-        say(f"note: {judged.total - len(judged.flown) - len(judged.gave_up)} flights are missing; `run` goes on")
+        say(f"note: {judged.total - len(judged.flown) - len(judged.gave_up)} flights are missing; `run` continues")
     say(f"report: {plain(str(page))}" if page else f"campaign: {plain(str(folder))}")

@@ -31,7 +31,7 @@ PATIENCE_S = 5.0
 
 EPILOG = (
     "Examples:\n\n`aeroloop dash`\n\n`aeroloop dash --port 0 --open`\n\n"
-    "`aeroloop dash --view-only` (nobody can command)\n\n"
+    "`aeroloop dash --view-only` (without commands)\n\n"
     "`aeroloop dash --host 0.0.0.0` (prints two addresses: one to command, one to view only)"
 )
 

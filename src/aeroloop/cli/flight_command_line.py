@@ -130,7 +130,9 @@ def takeoff(
 
 @app.command(epilog=_example("land", "land --wait 60", "land --precision"))
 def land(
-    precision: Annotated[bool, typer.Option("--precision", help="On the pad that a companion computer sees.")] = False,
+    precision: Annotated[
+        bool, typer.Option("--precision", help="On the pad that a companion computer detects.")
+    ] = False,
     wait: Wait = 0.0,
     link: Link = "",
     system: System = 0,

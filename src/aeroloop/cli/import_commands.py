@@ -63,7 +63,9 @@ def import_aircraft(
         list[str] | None,
         typer.Option("--rotor", metavar="JOINT", help="A rotor's joint, in the order of the motors; default: by name."),
     ] = None,
-    kind: Annotated[str, typer.Option("--kind", help="multirotor or fixedwing; default: as it looks.")] = "",
+    kind: Annotated[
+        str, typer.Option("--kind", help="multirotor or fixedwing; default: from its rotors and surfaces.")
+    ] = "",
 ) -> None:
     """Write the folder of your own aircraft from a CAD file: airframe, shape and a first flight."""
     from aeroloop.cad import imported  # numpy takes a tenth of a second that other commands should not need

@@ -55,8 +55,8 @@ def redundancy_matrix(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
 ) -> None:
-    """Fly every failure of a board, at several times, against standby and vote of two and three boards, and write who
-    was blamed and what it cost."""
+    """Fly every failure of a board, at several times, against standby and vote of two and three boards, and write which
+    board was identified as faulty and what it cost."""
     from aeroloop.api.flying import RUNS
     from aeroloop.campaign import redundancy_failures, redundancy_page
     from aeroloop.campaign import redundancy_matrix as matrix
@@ -87,7 +87,7 @@ def redundancy_matrix(
 
             flights = matrix.fly_all(cells, setting, folder / FLIGHTS, workers=workers, told=flown)
     except KeyboardInterrupt:
-        print_note(f"interrupted: what was flown is in {folder}; the same command with --out {folder} goes on")
+        print_note(f"interrupted: what was flown is in {folder}; the same command with --out {folder} continues")
         raise
     results = matrix.judged(flights)
     about = f"{len(cells)} flights of {scenario} on {loop}, seed {seed}; failures at {at.replace(',', ', ')} s."

@@ -62,9 +62,9 @@ def pause(flight: Flight = "") -> None:
 
 
 def resume(flight: Flight = "") -> None:
-    """Let simulated time go on."""
+    """Resume simulated time."""
     FlightControl(running.chosen(flight)).resume()
-    typer.echo("goes on")
+    typer.echo("resumed")
 
 
 def step(

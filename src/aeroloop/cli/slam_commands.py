@@ -34,7 +34,7 @@ EPILOG = (
     "`aeroloop slam tcp://bench.local:5600 --out runs/map`\n\n"
     "DIR has rgb.txt and depth.txt, and may have groundtruth.txt and calibration.toml. A link is that of a flight's "
     "camera with depth (`cameras.link`), read until the flight ends or Ctrl-C.\n\n"
-    "Exit codes: 0 done, 2 bad usage, 3 nobody listens."
+    "Exit codes: 0 done, 2 bad usage, 3 no server."
 )
 REPORT = "report.html"
 

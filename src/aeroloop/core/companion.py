@@ -123,7 +123,7 @@ def lacking(
     if slam is not None and fitted(camera).depth is None:
         return f"slam.camera: {camera.name} has no depth; expected a camera such as preset rgbd"
     if slam is not None and any(camera.lens):
-        return f"cameras[{index}].lens: expected zeros for SLAM, which knows no distortion"
+        return f"cameras[{index}].lens: expected zeros for SLAM, which has no model of distortion"
     if landing is not None and lockstep and camera.latency_s < LEAST_LATENCY_S:
         return (
             f"cameras[{index}].latency_s: expected at least {LEAST_LATENCY_S:g} s with a companion in lockstep, "

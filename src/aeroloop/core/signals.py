@@ -185,7 +185,7 @@ class Event(IntEnum):
     MODE_CHANGED = 24  # value: controllers.pixhawk.types.FlightMode
     FAILSAFE = 25  # value: controllers.pixhawk.types.Failsafe
     WAYPOINT_REACHED = 26  # value: its number in the mission
-    COMMAND_REFUSED = 27  # the pilot gave up; value: number of the command
+    COMMAND_REFUSED = 27  # the pilot aborted a command; value: number of the command
     ROTOR_LOST = 28  # the autopilot continues without a rotor that has no thrust; value: its number from 1
     COMMAND_SENT = 29  # the pilot's command to an external autopilot was sent first; value: number of the command
     COMMAND_ACCEPTED = 30  # it was acknowledged; value: number of the command

@@ -69,7 +69,7 @@ def tokens_for(host: str, token: str, view_token: str, *, view_only: bool) -> di
     given: dict[Role, str] = {"command": _checked("--token", token), "view": _checked("--view-token", view_token)}
     if view_only:
         if token:
-            raise ConfigError("--token: with --view-only nobody may command; expected --view-token")
+            raise ConfigError("--token: --view-only permits no commands; expected --view-token")
         del given["command"]
     if len(set(filter(None, given.values()))) < len(list(filter(None, given.values()))):
         raise ConfigError("--view-token: expected another token than that of --token")

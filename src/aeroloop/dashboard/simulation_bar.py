@@ -43,7 +43,7 @@ class _Bar:
         self._watched = watched
         self._shown: str | None = None  # speed that the selection was set to by the program
         with ui.row().classes("items-center gap-1 no-wrap").props('role=group aria-label="simulation"'):
-            self._pause = self._button("pause", "sim-pause", "pause or go on", self._toggle)
+            self._pause = self._button("pause", "sim-pause", "pause or resume", self._toggle)
             self._step = self._button("skip_next", "sim-step", "one step of the simulation", lambda: self._steps(1))
             with self._step:
                 ui.tooltip("one step; with the arrow beside it more")

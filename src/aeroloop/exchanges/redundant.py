@@ -284,7 +284,7 @@ class RedundantBoard(BoardRequest):
             self.unaligned = on
         elif kind == "dead":
             if not on:
-                raise ConfigError(f"{switch.target}: a dead board stays dead")
+                raise ConfigError(f"{switch.target}: a board that has stopped cannot be switched on again")
             self._dead = True
             if self._barrier is not None:
                 self._barrier.drop()

@@ -132,7 +132,7 @@ def _remarks(first: FlightRecord, second: FlightRecord, by_hand: bool) -> list[s
     for record in (first, second):
         if not by_hand and in_air(record) is None:
             remarks.append(
-                f"{record.name}: without throttle, or armed and height, it does not tell when it is in the air; "
+                f"{record.name}: without throttle, or armed and height, its time in the air cannot be determined; "
                 "its longest part without a gap is used."
             )
     return remarks

@@ -151,7 +151,9 @@ def pulses(record: FlightRecord, motion: FlownMotion, airframe: Airframe, restar
     rows[begins, MOVED] = rows[begins, TURNED] = 1.0
     slow = channels[0].rate_hz < 25.0
     remarks = (
-        (f"Pulses came at {channels[0].rate_hz:.0f} Hz: too rarely to tell the lag of the motors.",) if slow else ()
+        (f"Pulses came at {channels[0].rate_hz:.0f} Hz: too rarely to determine the lag of the motors.",)
+        if slow
+        else ()
     )
     fitted = ("mass", *TURNING)
     told = f"no loops: recorded {channels[0].name.partition('_')[0]} commands"

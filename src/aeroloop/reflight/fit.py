@@ -44,7 +44,7 @@ PRIOR = 1.0
 DETERMINED = 0.2
 """A number whose relative standard error is greater is not determined by the log."""
 ENTANGLED = 0.95
-"""Correlation beyond which two numbers can hardly be told apart."""
+"""Correlation beyond which two numbers can hardly be separated."""
 ITERATIONS = 8
 """Of Gauss and Newton at one delay, at most; those beside it begin with its numbers."""
 ENOUGH, MUCH = 1e-4, 0.05
@@ -85,7 +85,7 @@ class Fitted:
 class Fit:
     plant: Plant  # with the determined numbers; the others are the airframe file's
     numbers: tuple[Fitted, ...]
-    correlations: tuple[tuple[str, str, float], ...]  # of pairs that can hardly be told apart
+    correlations: tuple[tuple[str, str, float], ...]  # of pairs that can hardly be separated
     rollouts: int
     from_s: float
     to_s: float

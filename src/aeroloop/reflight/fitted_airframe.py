@@ -69,7 +69,7 @@ def _heading(replayed: Replayed) -> list[str]:
         lines.append(f"#   {each.quantity.name}: r {each.score.r:.4f}, NRMSE {each.score.nrmse:.3f}{remark}")
     lines.append("# Numbers with one standard error (from the Jacobian of the residuals, in blocks of 0.5 s):")
     lines += [f"#   {number.fitted.name}: {confidence(number)}" for number in replayed.numbers]
-    lines.append("# Mass and inertia hold for the rotors' coefficients below: a log tells only their ratios.")
+    lines.append("# Mass and inertia hold for the rotors' coefficients below: a log determines only their ratios.")
     if replayed.fitted_airframe is not None and replayed.fitted_airframe.drawn:
         lines.append(
             "# Its shape ([[drawn]]) is left out: copy those tables, and the meshes they name, from the original."

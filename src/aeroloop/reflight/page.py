@@ -14,7 +14,7 @@ from aeroloop.reflight.attitude_loops import acceleration_per_command
 from aeroloop.reflight.replay import Number, Replayed
 
 ROLES = {
-    "judged": "Scores on the second half, which the fit has not seen (judged)",
+    "judged": "Scores on the second half, not used by the fit (judged)",
     "fitted": "Scores on the first half, on which the numbers were fitted",
     "flown": "Scores",
 }
@@ -57,7 +57,7 @@ def summary(replayed: Replayed) -> Iterator[str]:
     if still:
         yield f"Not judgeable, since the flown signal hardly moves: {', '.join(still)}."
     for first, second, correlation in replayed.entangled:
-        yield f"{first} and {second} can hardly be told apart (correlation {correlation:.2f}): trust their sum more."
+        yield f"{first} and {second} can hardly be separated (correlation {correlation:.2f}): trust their sum more."
     yield from replayed.remarks
 
 
@@ -97,9 +97,9 @@ def _numbers(replayed: Replayed) -> Section:
         ),
         Note(
             "One standard error, from the Jacobian of the weighted residuals with scores summed in blocks of 0.5 s. "
-            "Mass and inertia hold for the rotors' coefficients of the airframe file: a log tells only their ratios. "
-            "The lag of spinning down keeps its ratio to that of spinning up. Trim and setpoint_delay are of this "
-            "flight and are not written into the airframe file."
+            "Mass and inertia hold for the rotors' coefficients of the airframe file: a log determines only their "
+            "ratios. The lag of spinning down keeps its ratio to that of spinning up. Trim and setpoint_delay are of "
+            "this flight and are not written into the airframe file."
         ),
     ]
     return Section("numbers", "Numbers of the aircraft", blocks)

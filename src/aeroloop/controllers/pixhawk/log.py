@@ -107,7 +107,7 @@ class PixhawkLog:
             self._log_event(t_ns, Event.COMMAND_REFUSED, given_up.number)
             command = f"command {given_up.number} ({given_up.pilot_command.do})"
             at = f"at {t_ns / NS:.1f} s"
-            self._remark(f"vehicle {self._vehicle}: the pilot gave up {command} {at}: {given_up.reason}")
+            self._remark(f"vehicle {self._vehicle}: the pilot aborted {command} {at}: {given_up.reason}")
         pilot.given_up.clear()
         pilot.done_so_far.clear()  # the autopilot's reaction is logged
 

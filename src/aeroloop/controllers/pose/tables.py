@@ -77,7 +77,7 @@ class PoseLine(Config, frozen=True):
     fail_s: Annotated[float, meta("s", "time without a complete set until the failsafe acts", gt=0, le=60)] = 0.5
     noise: Annotated[
         Literal["none", "board", "pc"],
-        note("who adds noise to soft sensors: nobody, the board (SENS_SOFT_NOISE), the PC"),
+        note("what adds noise to soft sensors: nothing, the board (SENS_SOFT_NOISE), the PC"),
     ] = "none"
     noise_std: Annotated[NoiseLevels, note("its standard deviations")] = NoiseLevels()
     silent_s: Annotated[

@@ -232,7 +232,7 @@ its topics away from all readers. Set `IMU_GYRO_RATEMAX` to {described.rate_hz:.
   {_manual(law)}
 - A step is bad if an input, an output or the memory is NaN or infinite, if a value that the law limits is NaN, or if
   the estimate that the setpoint needs is missing. The last good command stands; after five bad steps in a row it starts
-  {", ".join(f"`{name}`" for name in STOCK)}, tells the ground station, and ends its work until PX4 starts again.
+  {", ".join(f"`{name}`" for name in STOCK)}, reports to the ground station, and ends its work until PX4 starts again.
 - `debug_array` (id 7) has state, bad steps, law time in us, setpoint (16), state (13), motors ({law.rotors}), attitude
   setpoint (4) and {_logged(described)}.
 - `{model}` and its `.post` are for SITL; the number is one of those that PX4 leaves to users.
@@ -247,4 +247,4 @@ def _logged(described: Described) -> str:
 def _manual(law: ModuleLaw) -> str:
     if law.flies_attitude:
         return "Stabilized flies by the sticks. Other modes, such as Acro, are bad steps."
-    return "Other modes, such as Stabilized and Acro, are bad steps: the law knows positions only."
+    return "Other modes, such as Stabilized and Acro, are bad steps: the law takes position setpoints only."

@@ -80,7 +80,7 @@ class Aircraft:
         for given_up in pilot.given_up:
             self.reported.note(t_ns, Event.COMMAND_REFUSED, given_up.number)
             command = f"command {given_up.number} ({given_up.pilot_command.do})"
-            self._remark(f"system {self.system}: the pilot gave up {command} at {t_ns / NS:.1f} s: {given_up.reason}")
+            self._remark(f"system {self.system}: the pilot aborted {command} at {t_ns / NS:.1f} s: {given_up.reason}")
         pilot.done_so_far.clear()
         pilot.given_up.clear()
 

@@ -53,7 +53,7 @@ def written(found: Imported, name: str) -> Written:
     title = (
         f"{found.assembly.model.name}, imported from {found.source} by `aeroloop import`.",
         "Derivatives per radian in the literature's axes (forward, right, down).",
-        "FILL IN marks what the file does not tell.",
+        "FILL IN marks what the file does not state.",
     )
     airspeed = round(similar["cruise"]["speed_m_s"] * speed, 1)
     flight = first_flight.flight(

@@ -55,7 +55,7 @@ def written(found: Imported, name: str) -> Written:
     entries = (*_body(found), *_propulsion(found), *_contact(found, _hubs(found)), _supply(found))
     title = (
         f"{found.assembly.model.name}, imported from {found.source} by `aeroloop import`.",
-        "Body frame: x forward, y left, z up, origin in the centre of mass. FILL IN marks what the file does not tell.",
+        "Body frame: x forward, y left, z up, origin in the centre of mass. FILL IN: the file does not state it.",
     )
     return Written(
         as_toml(title, entries, found.drawn),

@@ -13,7 +13,7 @@ Factor = Annotated[float, meta("-", "factor", gt=0, le=10)]
 class Spread(Config, frozen=True):
     """Differences between the motors, one number for each rotor; empty: none."""
 
-    gain: Annotated[tuple[Factor, ...], meta("-", "speed reached per speed asked for")] = ()
+    gain: Annotated[tuple[Factor, ...], meta("-", "speed reached per commanded speed")] = ()
     lag: Annotated[tuple[Factor, ...], meta("-", "factor on the airframe's lags, up and down")] = ()
 
 

@@ -35,7 +35,9 @@ class Multirotor(Config, frozen=True):
     airframe: Annotated[
         str, note("`iris`, `iris-aero`, `hexarotor`, `rfly`, `rfly-e0`, or the path of your own parameter file (.toml)")
     ] = "iris"
-    scale: Annotated[Scale, note("errors of the aircraft's own numbers, which no controller knows")] = Scale()
+    scale: Annotated[Scale, note("errors of the aircraft's own numbers; controllers are designed without them")] = (
+        Scale()
+    )
     motor_noise: Annotated[
         float,
         meta("-", "standard deviation of each motor's command over the command, varying within 0.05 s", ge=0, le=0.5),

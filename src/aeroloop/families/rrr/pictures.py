@@ -28,7 +28,7 @@ LABELS = Labels(
     control="torque (N m)",
     surface="s (rad/s)",
     control_title="Torque commands",
-    control_caption="What the law asks of each motor.",
+    control_caption="Output of the law for each motor.",
 )
 PLANT = control_diagrams.Plant(
     axes=f"{LEGS} joints",

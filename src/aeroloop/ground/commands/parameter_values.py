@@ -74,7 +74,7 @@ def field_from(name: str, value: Value, kind: int, *, bytewise: bool) -> float:
         return float(value)
     (field,) = struct.unpack("<f", octets)
     if struct.pack("<f", field) != octets:  # a signalling NaN, which the conversion to double changes
-        raise InvalidError(f"set {name}: {value:g} cannot be sent, its bytes do not survive as a float")
+        raise InvalidError(f"set {name}: {value:g} cannot be sent, its bytes are not preserved as a float")
     return float(field)
 
 

@@ -30,8 +30,8 @@ LABELS = Labels(
     error="rad/s",
     control="speed (rad/s)",
     surface="s (rad/s)",
-    control_title="Speeds asked of the ESCs",
-    control_caption="What the law asks of each ESC.",
+    control_title="Speed setpoints of the ESCs",
+    control_caption="Output of the law for each ESC.",
 )
 CONCERNED = ("rotor", "battery", "tachometer")
 """Targets of faults that disturb the rotor speeds."""
