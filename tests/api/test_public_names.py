@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -76,6 +77,27 @@ def test_importing_costs_nothing_until_it_is_used() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == []
+
+
+UNDESCRIBED = {
+    "Campaign": {"about", "definition", "edition", "limit_s", "plan_of", "planned", "remark", "replayed", "tasks"}
+}
+"""What `aeroloop campaign` uses."""
+
+
+def test_every_argument_and_member_is_described() -> None:
+    page = (ROOT / "docs/python-api.md").read_text()
+    headings = "\n".join(re.findall(r"^### .*", page, re.MULTILINE))
+    described = set(re.findall(r"\w+", page))
+    for name in aeroloop.__all__:
+        thing = getattr(aeroloop, name)
+        if inspect.isfunction(thing) and name != "start":  # which has those of `fly`
+            (arguments,) = re.findall(rf"`aeroloop\.{name}\(([^)]*)\)`", headings)
+            assert set(re.findall(r"\w+", arguments)) == set(inspect.signature(thing).parameters), name
+        elif inspect.isclass(thing) and not issubclass(thing, Exception):
+            own = {each for base in thing.__mro__ if base.__module__.startswith("aeroloop.") for each in vars(base)}
+            public = {each for each in own if not each.startswith("_")} - UNDESCRIBED.get(name, set())
+            assert public <= described, name
 
 
 def test_every_public_name_is_there_and_is_described() -> None:

@@ -13,6 +13,7 @@ from aeroloop.campaign import definition
 from aeroloop.campaign.design import flights
 from aeroloop.campaign.design_size import MOST_FLIGHTS, design_of
 from aeroloop.campaign.parameter import MOST_LEVELS, MOST_SAMPLES, Parameter
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import CAMPAIGNS
 
@@ -31,6 +32,25 @@ def uniform(key: str, *ends: float) -> dict[str, Any]:
 @pytest.mark.parametrize("path", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda path: path.stem)
 def test_shipped_campaigns_are_read_by_name(path: Path) -> None:
     assert definition.read(path.stem).path.resolve() == path.resolve()
+
+
+def test_own_files_come_first_and_a_scenario_may_have_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = Path("quad-wind.toml")
+    campaign, scenario = own.absolute(), (scenario_files.SCENARIOS / own).read_text("utf-8")
+    campaign.write_text((CAMPAIGNS / own).read_text("utf-8"), encoding="utf-8")
+    assert definition.find("quad-wind").samefile(campaign)
+    assert definition.read("quad-wind").scenario.path == scenario_files.SCENARIOS / own
+    assert own in definition.available()
+    assert own not in scenario_files.available()
+    own.write_text(scenario, encoding="utf-8")
+    assert definition.find("quad-wind") == CAMPAIGNS / own
+    assert scenario_files.find("quad-wind").samefile(own)
+    assert {path.stem for path in definition.available()} == {path.stem for path in CAMPAIGNS.glob("*.toml")}
+    with pytest.raises(ConfigError, match=r"unknown campaign 'quad-winds' \(did you mean 'quad-wind'\?\)"):
+        definition.find("quad-winds")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from wheel_install import ROOT, SOURCES, Environment, built_sdist, built_wheel, 
 
 import aeroloop
 from aeroloop.core import scenario_files
+from aeroloop.core.errors import EXIT_CHECK_FAILED
 from aeroloop.flight.inline import fly_inline
 from aeroloop.recording.log import log_sha256
 
@@ -84,6 +85,19 @@ def test_shipped_scenarios_are_listed_and_own_ones_come_first(user: Environment)
     own.write_text('name = "quad-hover"\nsummary = "Mine"\nduration_s = 1.0\n')
     assert "Mine" in user.aeroloop("list")
     own.unlink()
+
+
+def test_shipped_campaigns_are_listed_and_run_by_name(user: Environment) -> None:
+    """Beside an own scenario of the same name."""
+    shipped = {path.stem for path in (ROOT / "campaigns").glob("*.toml")}
+    assert {each["name"] for each in json.loads(user.aeroloop("campaign", "list", "--json"))} == shipped
+    own = user.folder / "tiltrotor-mass.toml"
+    own.write_text('name = "tiltrotor-mass"\nsummary = "Mine"\nduration_s = 1.0\n')
+    command = [user.command, "campaign", "run", "tiltrotor-mass", "--limit", "1", "--json"]
+    done = subprocess.run(command, cwd=user.folder, env=user.variables, capture_output=True, text=True, check=False)
+    own.unlink()
+    assert done.returncode == EXIT_CHECK_FAILED, done.stderr  # one flight is too few for the check of the rate
+    assert json.loads(done.stdout)["flights"]["flown"] == 1
 
 
 @pytest.mark.parametrize("loop", ["mil", "sil", "pil"])

@@ -19,7 +19,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("src", "scenarios", "firmware", "examples")
+SOURCES = ("src", "scenarios", "campaigns", "firmware", "examples")
 FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "CHANGELOG.md", "LICENSE")
 NOT_SOURCES = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "data")
 TIMEOUT_S = 300

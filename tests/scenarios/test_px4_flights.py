@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import socket
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,34 @@ def free_udp_port() -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+OLD_ORDER = """
+import sys, time
+from pathlib import Path
+from aeroloop.cli import main
+from aeroloop.flight.supervisor import Flight
+
+judged = Path(sys.argv.pop(1))
+take_down, end = Flight._take_down, Flight._end
+
+def link_first(self):
+    plant = self._children["plant"]
+    received = plant.received
+    plant.received = lambda kind: None if kind == "done" else received(kind)
+    take_down(self)
+
+def end_when_px4_has_noticed(self, children, *args, **options):
+    if any(child.role.name == "recorder" for child in children):
+        deadline_s = time.monotonic() + 60
+        while not judged.exists() and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+    end(self, children, *args, **options)
+
+Flight._take_down, Flight._end = link_first, end_when_px4_has_noticed
+main()
+"""
+"""The plant, and with it the link, ends before the recorder; PX4 is given the time to notice."""
 
 
 @dataclass
@@ -57,14 +86,26 @@ def shortened(folder: Path) -> Path:
     return folder / "short.toml"
 
 
-def fly(folder: Path, *changes: str) -> Flown:
+def fly(folder: Path, *changes: str, program: Sequence[str] = ()) -> Flown:
+    """`program` in place of the command's own, with the file that exists once PX4 has noticed the end of its link."""
     hil, telemetry, run = free_port(), free_udp_port(), folder / "run"
-    px4 = StandIn(hil, telemetry, finished=lambda: unfinished(run / "flight.mcap"))
+    noticed = folder / "noticed"
+
+    def finished() -> list[str]:
+        try:
+            return unfinished(run / "flight.mcap")
+        finally:
+            noticed.touch()
+
+    px4 = StandIn(hil, telemetry, finished=finished)
     px4.start()
     link = ("--link", f"tcp://127.0.0.1:{hil}?listen", "--set", f"telemetry.url=udp://127.0.0.1:{telemetry}?listen")
     sets = [word for change in (*changes, "link.start_timeout_s=60") for word in ("--set", change)]
+    words = command(str(shortened(folder)), *link, *sets, out=run)
+    if program:
+        words = [*program, str(noticed), *words[words.index("fly") :]]
     done = subprocess.run(
-        command(str(shortened(folder)), *link, *sets, out=run),
+        words,
         capture_output=True,
         text=True,
         timeout=FLIGHT_GUARD_S,
@@ -93,6 +134,13 @@ def test_the_link_ends_when_the_log_is_complete_and_the_bench_says_that_px4_may_
     assert flown.px4.unfinished == []
     assert flown.px4.turns > 0, "a link that ended was noticed"
     assert "the log is complete: the autopilot may be stopped" in flown.run.said
+
+
+def test_a_link_that_ends_before_the_log_is_noticed(tmp_path: Path) -> None:
+    """So that the test above can fail."""
+    px4 = fly(tmp_path, "duration_s=1", "checks=[]", program=(sys.executable, "-c", OLD_ORDER)).px4
+    assert px4.unfinished == ["flight.mcap has no end"]
+    assert px4.turns > 0
 
 
 def test_each_command_is_sent_at_its_simulated_time_and_acknowledged(flown: Flown) -> None:

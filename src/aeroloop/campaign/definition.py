@@ -28,6 +28,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import parts_of, prefix
 from aeroloop.core.noise_source import PHILOX_SEEDS
 from aeroloop.core.paths import CAMPAIGNS
+from aeroloop.core.scenario_files import HERE, is_campaign
 from aeroloop.core.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 PASSED = "passed"
 """The rate of flights that ended as planned and met all checks."""
-CAMPAIGN_DIRS = (Path(), Path("campaigns"), CAMPAIGNS)
+CAMPAIGN_DIRS = (HERE, Path("campaigns"), CAMPAIGNS)
 """Where names are searched: first the user's own files, then the shipped ones."""
 IN_CODE = Path("campaign in code")
 _ELEMENT = re.compile(r"(.+)\[(\d+)\]")
@@ -219,14 +220,25 @@ def find(name: str | Path) -> Path:
             beside = [str(each) for each in Path(text).parent.glob("*.toml")]
             raise ConfigError(f"{text}: no such campaign file{did_you_mean(text, beside)}")
         return Path(text)
-    for folder in CAMPAIGN_DIRS[1:]:
-        if (folder / f"{text}.toml").is_file():
-            return folder / f"{text}.toml"
-    known = sorted({path.stem for folder in CAMPAIGN_DIRS[1:] for path in folder.glob("*.toml")})
+    for folder in CAMPAIGN_DIRS:
+        path = folder / f"{text}.toml"
+        if path.is_file() and (folder != HERE or is_campaign(path)):
+            return path
+    known = [path.stem for path in available()]
     raise ConfigError(
         f"unknown campaign {text!r}{did_you_mean(text, known)}; expected a .toml file or one of: "
         f"{', '.join(known) or 'none'}"
     )
+
+
+def available() -> list[Path]:
+    """The campaigns that can be run by name, each once."""
+    found: dict[str, Path] = {}
+    for folder in CAMPAIGN_DIRS:
+        for path in sorted(folder.glob("*.toml")):
+            if folder != HERE or is_campaign(path):
+                found.setdefault(path.stem, path)
+    return [found[stem] for stem in sorted(found)]
 
 
 def read(name: str | Path | Mapping[str, Any], engine: str | None = None) -> CampaignFile:

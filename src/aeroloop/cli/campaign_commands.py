@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
@@ -16,6 +17,7 @@ from rich.table import Table
 
 from aeroloop.cli import dash_commands, progress
 from aeroloop.cli.console import notes, plain, print_error, print_note
+from aeroloop.core import scenario_files
 
 if TYPE_CHECKING:
     from aeroloop.campaign.campaigns import Campaign
@@ -41,6 +43,12 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a cam
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON alone on standard output.")]
 
 
+def complete(begun: str) -> list[str]:
+    from aeroloop.campaign import definition
+
+    return [path.stem for path in definition.available() if path.stem.startswith(begun)]
+
+
 @app.command(
     epilog="Examples:\n\n`aeroloop campaign run quad-wind`\n\n"
     "`aeroloop campaign run my-campaign.toml --workers 4 --out runs/mine`\n\n"
@@ -50,7 +58,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON 
     f"`aeroloop campaign run quad-wind --limit 10 --json`\n\n{EXIT_CODES}"
 )
 def run(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A campaign's .toml file, or the name of a shipped one.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="A campaign's .toml file, or a name of `aeroloop campaign list`.",
+            autocompletion=complete,
+        ),
+    ],
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Flights at a time; one for each processor, on pil for two.")
     ] = None,
@@ -90,6 +105,24 @@ def run(
         print_note(f"interrupted: what was flown is in {campaign.folder}; the same command continues")
         raise
     _tell(campaign, judged, as_json, with_report=True)
+
+
+@app.command("list")
+def list_campaigns(
+    as_json: Annotated[bool, typer.Option("--json", help="Print name, summary and file of each as JSON.")] = False,
+) -> None:
+    """List the campaigns that can be run by name."""
+    from aeroloop.campaign import definition
+
+    found = definition.available()
+    if as_json:
+        rows = [{"name": path.stem, "summary": scenario_files.summary(path), "file": str(path)} for path in found]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table("campaign", "flies", box=None, header_style="bold")
+    for path in found:
+        table.add_row(path.stem, plain(scenario_files.summary(path)))
+    Console().print(table)
 
 
 @app.command(epilog=f"Example: `aeroloop campaign status runs/campaign-quad-wind`\n\n{EXIT_CODES}")

@@ -18,11 +18,14 @@ from typer.core import TyperGroup
 from aeroloop.core import trust
 from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.flight import signals
+from aeroloop.realtime import limits
 
 notes = Console(stderr=True)
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Errors of a device that accepts no more output."""
+SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Errors of a machine or a user without free files or memory."""
 
 
 class Screen(Console):
@@ -66,6 +69,18 @@ def _told() -> Iterator[None]:
         yield
     except KeyboardInterrupt as interrupted:
         raise StoppedError(interrupted) from None
+    except ImportError as error:  # a compiled module that was interrupted while it was imported
+        if (interruption := _interruption(error)) is None:
+            raise
+        raise StoppedError(interruption) from None
+
+
+def _interruption(error: BaseException) -> KeyboardInterrupt | None:
+    """The one that led to this error."""
+    before: BaseException | None = error
+    while before is not None and not isinstance(before, KeyboardInterrupt):
+        before = before.__cause__ or before.__context__
+    return before
 
 
 program = partial(
@@ -100,6 +115,8 @@ def _ask(question: str) -> bool:
 def run_program(app: typer.Typer) -> None:
     """Run the program; an error, also of writing output, is one sentence and its exit code."""
     signal.signal(signal.SIGTERM, signals.interrupt)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     code: Any = EXIT_OK
     try:
         try:
@@ -112,6 +129,9 @@ def run_program(app: typer.Typer) -> None:
             code = error.exit_code
         sys.stdout.flush()
     except OSError as error:
+        if error.errno in SHORT:
+            print_error(f"{error.strerror}: {limits.lacking_words()}")
+            sys.exit(EXIT_LINK)
         if error.errno not in FULL:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest of the output is dropped

@@ -1,7 +1,7 @@
 """Locations of files: shipped data, sockets and locks of running flights, and compiled laws.
 
-Scenarios, firmware sources and examples are at the top of a checkout; `setup.py` copies them into `aeroloop/data` of a
-wheel. This module selects which of the two is read.
+Scenarios, campaigns, firmware sources and examples are at the top of a checkout; `setup.py` copies them into
+`aeroloop/data` of a wheel. This module selects which of the two is read.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ SCENARIO_DIRS = (HERE, Path("scenarios"), SCENARIOS)
 """Where names are searched: first the user's own files, then the shipped ones."""
 TOLD_BY = ("summary", "duration_s", "checks", "vehicle", "aircraft")
 """Keys besides its name that distinguish a scenario from another TOML file in the current folder."""
+OF_CAMPAIGN = "scenario"
+"""A file with this key is a campaign; it may have the name of a scenario."""
 KIND = "vehicle.kind"
 
 
@@ -39,8 +41,9 @@ def find(name: str) -> Path:
             raise ConfigError(f"{name}: no such scenario file{did_you_mean(name, beside)}")
         return path
     for folder in SCENARIO_DIRS:
-        if (folder / f"{name}.toml").is_file():
-            return folder / f"{name}.toml"
+        path = folder / f"{name}.toml"
+        if path.is_file() and not (folder == HERE and is_campaign(path)):
+            return path
     inside = [str(path) for path in sorted(Path(name).glob("*.toml")) if _is_scenario(path)] if name else []
     if inside:  # as `aeroloop new` leaves it
         raise ConfigError(f"{name}: a folder; expected one of the scenarios in it: {', '.join(inside)}")
@@ -67,7 +70,15 @@ def _is_scenario(path: Path) -> bool:
         table = read_toml(path)
     except ConfigError:
         return False
-    return "name" in table and any(key in table for key in TOLD_BY)
+    return "name" in table and OF_CAMPAIGN not in table and any(key in table for key in TOLD_BY)
+
+
+def is_campaign(path: Path) -> bool:
+    try:
+        table = read_toml(path)
+    except ConfigError:
+        return False
+    return "name" in table and OF_CAMPAIGN in table
 
 
 def summary(path: Path) -> str:

@@ -100,11 +100,14 @@ def _alone() -> bool:
 
 def _fork() -> int | None:
     """PID of a new process, a child of this one's parent; 0 if this process must not be forked; None in the new one."""
-    if not _alone():
-        return 0  # a library has started a thread
+    try:
+        if not _alone():
+            return 0  # a library has started a thread
+        told, tell = os.pipe()
+    except OSError:
+        return 0  # too many open files; the user reports it
     gc.collect()
     gc.freeze()  # a collection in the new process would write to pages that both share
-    told, tell = os.pipe()
     between = os.fork()
     if between == 0:
         between = os.getpid()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
 from aeroloop.analysis import generic
 from aeroloop.analysis.family import Analysis
-from aeroloop.analysis.statistics import count, largest, mean, rms
+from aeroloop.analysis.statistics import Array, count, largest, mean, rms
 from aeroloop.analysis.track import Track
 from aeroloop.analysis.truth_log import TruthLog
 from aeroloop.analysis.vehicle_log import event_values
@@ -19,6 +20,7 @@ from aeroloop.families.helicopter.scenario import HelicopterScenario
 from aeroloop.recording.log import Log
 
 POSITION = ("x_m", "y_m", "z_m")
+TOGETHER = ("truth", "setpoint", "effort")
 COMMANDS = {
     "collective_rad": "collective (rad)",
     "lateral_rad": "lateral cyclic (rad)",
@@ -28,9 +30,22 @@ COMMANDS = {
 }
 
 
+class HelicopterLog(TruthLog):
+    """Truth, setpoint and effort are logged at the same times; of a flight that was killed, the last rows of some may
+    be missing, and are left out of all."""
+
+    @cached_property
+    def _complete(self) -> int:
+        return min(len(TruthLog.rows(self, stream)) for stream in TOGETHER)
+
+    def rows(self, stream: str) -> Array:
+        rows = super().rows(stream)
+        return rows[: self._complete] if stream in TOGETHER else rows
+
+
 def metrics(log: Log, scenario: HelicopterScenario) -> dict[str, float]:
-    """Errors from `reference.evaluate_from_s` on; truth and setpoint are logged in the same rows."""
-    flight, tables = TruthLog(log, 0), scenario.aircraft
+    """Errors from `reference.evaluate_from_s` on."""
+    flight, tables = HelicopterLog(log, 0), scenario.aircraft
     counted = flight.t_s >= tables.reference.evaluate_from_s
     off_m = (flight.pos_W - flight.columns("setpoint", POSITION))[counted]
     roll, pitch, yaw = flight.attitude_rad[counted].T

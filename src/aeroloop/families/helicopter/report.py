@@ -25,7 +25,7 @@ from aeroloop.control.flown_law import flown_law
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.families.helicopter import model
 from aeroloop.families.helicopter.airframe import Helicopter
-from aeroloop.families.helicopter.analysis import POSITION
+from aeroloop.families.helicopter.analysis import POSITION, HelicopterLog
 from aeroloop.families.helicopter.design import MOST_DELAY_S, of_scenario
 from aeroloop.families.helicopter.law import of_state
 from aeroloop.families.helicopter.scenario import HelicopterScenario
@@ -46,7 +46,7 @@ TITLES = {
 
 def sections(scenario: HelicopterScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
     h, plan = of_scenario(scenario)
-    flight, found = TruthLog(log, 0), summary["metrics"]
+    flight, found = HelicopterLog(log, 0), summary["metrics"]
     rows = [
         (words, "not known" if found.get(name) is None else f"{found[name]:.3g}", unit)
         for name, (words, unit) in TITLES.items()
