@@ -73,7 +73,10 @@ def test_a_nan_in_any_value_that_a_law_uses_is_seen(name: str) -> None:
 
 
 TILTING = design("cad", "published", 0.012).state_eq
-HOVER = {"tiltrotor": (TILTING, [*TILTING[[0, 1, 2, 5]], *[0] * 4]), "quad": ([0, 0, 3, 0, 0, 0, 1, *[0] * 6], [0] * 11)}
+HOVER = {
+    "tiltrotor": (TILTING, [*TILTING[[0, 1, 2, 5]], *[0] * 4]),
+    "quad": ([0, 0, 3, 0, 0, 0, 1, *[0] * 6], [0, 0, 3, *[0] * 8]),
+}
 """State and setpoint of each family."""
 
 
