@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "events.h"
 #include "hal.h"
 #include "interface.h"
 #include "kernel.h"
@@ -65,9 +66,11 @@ void follow_guidance(float row[FOLLOW_GUIDANCE])
     memcpy(row, now, sizeof now);
 }
 
-/* A law that gives no number begins anew; wings level is always a way on. */
-static void begin_anew(void)
+/* The law returned NaN or infinity, also in values that it limits: these make its roll setpoint infinite, see
+   control/clipping.py. It restarts where it is, with wings level. The event's element is the one after the servos. */
+static void restart(void)
 {
+    event_say(EVENT_LAW_NOT_FINITE, (float)(CNTR_COMMAND + ROLL_COMMAND));
     memset(follow.guidance, 0, sizeof follow.guidance);
     memset(follow.state, 0, sizeof follow.state);
     follow.state[S] = follow.s;
@@ -89,7 +92,7 @@ static void step(void)
     operator_tuning(tuning);
     pfol_run(follow.state, flight, point, roll_most, tuning, follow.guidance, follow.state);
     if (!isfinite(follow.guidance[ROLL_COMMAND]) || !isfinite(follow.state[S]))
-        begin_anew();
+        restart();
 }
 
 void wing_pfol(void)

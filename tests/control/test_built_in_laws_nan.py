@@ -11,19 +11,22 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.single import Single
+from aeroloop.control import mpc
 from aeroloop.control.clipping import within
 from aeroloop.control.flown_law import flown_law
-from aeroloop.controllers.law import guided
-from aeroloop.core import scenario_files
+from aeroloop.control.host_law import GuardedLaw, HostLawDesign, Run
+from aeroloop.controllers.law import guided, guided_nonlinear
 from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario_files import find, load
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing.law import wing_law
-from aeroloop.families.tiltrotor.design import design
+from aeroloop.families.tiltrotor.design import board_law, design
 
 
 def opened(name: str) -> Scenario:
-    return scenario_files.load(scenario_files.find(name))
+    return load(find(name))
 
 
 def values_law(name: str) -> ca.Function:
@@ -37,6 +40,7 @@ def cascade() -> ca.Function:
 
 LAWS: dict[str, tuple[Callable[[], ca.Function], int]] = {
     "tilt-rotor": (lambda: design("cad", "published", 0.012).law("dlqr"), 2),
+    "tilt-rotor, any heading": (lambda: design("cad", "published", 0.012).law("dlqr-heading"), 2),
     "helicopter": (lambda: values_law("heli-hover"), 1),
     "robot": (lambda: values_law("rrr-circle"), 1),
     "cascade": (cascade, 2),
@@ -66,6 +70,55 @@ def test_a_nan_in_any_value_that_a_law_uses_is_seen(name: str) -> None:
             rounded = single(*(np.float32(row) for row in wrong))[:2]
             assert not all(np.all(np.isfinite(value)) for value in rounded), (law.name_in(i), j, "single precision")
     assert tried >= 9
+
+
+TILTING = design("cad", "published", 0.012).state_eq
+HOVER = {
+    "tiltrotor": (TILTING, [*TILTING[[0, 1, 2, 5]], *[0] * 4]),
+    "quad": ([0, 0, 3, 0, 0, 0, 1, *[0] * 6], [0, 0, 3, *[0] * 8]),
+}
+"""State and setpoint of each family."""
+
+
+def predictive(name: str, *settings: str) -> Run:
+    """A law of a scenario that finds its command in each period, as its board calls it on mil."""
+    plan: Any = load(find(name), (*settings, 'loop="mil"' if name.startswith("tiltrotor") else 'loop="sil"'))
+    if name.startswith("tiltrotor"):
+        law = board_law(plan)[0]
+    else:
+        airframe_design, inner = guided.designed(plan)
+        law = guided_nonlinear.host_law(airframe_design, plan.controller.control.nmpc, inner)
+    return GuardedLaw(law, Evaluator) if isinstance(law, HostLawDesign) else Evaluator(law)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("tiltrotor-spiral-mpc", "control.mpc.steps=10"),
+        ("tiltrotor-heading-nmpc", "control.nmpc.steps=4"),
+        ("tiltrotor-spiral-mppi", "control.mppi.rollouts=64"),
+        ("quad-law-nmpc", "control.nmpc.steps=4"),
+    ],
+)
+def test_a_predictive_law_has_no_solution_with_a_nan(name: str, setting: str) -> None:
+    """Its limits hide none: it holds the last good command for some periods, then its fallback flies, whose NaN is
+    seen."""
+    law, hover = predictive(name, setting), HOVER[name.partition("-")[0]]
+    law.inputs[0][:], law.inputs[1][:] = hover
+    law()
+    good, memory = law.outputs[0].copy(), law.outputs[1].copy()
+    assert law.outputs[-1][0] == mpc.SOLVED and np.all(np.isfinite(good))
+    for i, values in enumerate(hover):
+        for j in range(len(values)):
+            law.inputs[0][:], law.inputs[1][:], law.inputs[2][:] = *hover, memory
+            law.inputs[i][j] = math.nan
+            for period in range(mpc.HELD_PERIODS + 1):
+                law()
+                law.inputs[2][:] = law.outputs[1]
+                level = law.outputs[-1][0]
+                if period < mpc.HELD_PERIODS:
+                    assert level == mpc.HELD and law.outputs[0] == pytest.approx(good, abs=0), (i, j)
+            assert level not in (mpc.SOLVED, mpc.HELD) and not np.all(np.isfinite(law.outputs[0])), (i, j)
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,24 @@ stand."""
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
+from aeroloop.control import path_following
 from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import narrowed
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import Event
+from aeroloop.core.wing_signals import SURFACES
 from aeroloop.families.fixedwing import airframe, margin
+from aeroloop.families.fixedwing import law as wing_laws
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.design import flight_law
 from aeroloop.families.fixedwing.images import generate
@@ -29,6 +35,14 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "laws" / "wing_pid.
 HEAD = "import casadi as ca\nfrom aeroloop.control import wing_toolkit as tk\n\ndef law(design):\n"
 BUILT_IN = HEAD + "    return design.law()\n"
 TRIM = "    e, s, m = tk.inputs()\n    u = ca.SX(ca.DM(design.trim))\n"
+PATH_FAILS_AT_Y_M, LOOPS_FAIL_AT_Y_M = 2205.0, 2235.0
+"""Within the first seconds of the flight, one after the other."""
+FAILING = f"""{HEAD}    good = design.law()
+    e, s, m = (ca.SX.sym(good.name_in(i), good.size1_in(i)) for i in range(3))
+    u, after = good(e, s, m)
+    ill = ca.fabs(e[1] - {LOOPS_FAIL_AT_Y_M}) < 10
+    return tk.function(e, s, m, u + ca.sqrt(-ill), after)
+"""
 TOLERANCES_M = {"sil": 0.02, "pil": 0.02}
 """Beside mil, after 8 s: single precision."""
 
@@ -78,15 +92,43 @@ def test_a_law_makes_another_image() -> None:
     assert generate(scenario(EXAMPLE)).image_id != generate(scenario(None)).image_id
 
 
-@pytest.mark.parametrize("rung", ["mil", "sil"])
-def test_a_law_that_returns_nan_in_flight_is_told_and_the_trim_flown(written: Path, rung: str) -> None:
-    written.write_text(
-        HEAD + TRIM + "    u[0] = ca.sqrt(e[12] - 15 - 1e3 * s[0] ** 2)\n" + "    return tk.function(e, s, m, u)\n"
-    )
-    flight = fly_inline(scenario(written, rung, "duration_s=2"))
-    events = flight.logs[0].column("board_event", "code")
-    assert Event.LAW_NOT_FINITE in events
-    assert np.all(np.isfinite(flight.logs[0].rows["command"]))
+@pytest.fixture
+def path_following_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For 20 m of the flight its roll limit is NaN, which its clipping hides: every output remains a number."""
+
+    def failing(*given: Any, **options: Any) -> ca.Function:
+        good = path_following.pfol(*given, **options)
+        inputs = [ca.SX.sym(good.name_in(i), good.size1_in(i)) for i in range(good.n_in())]
+        ill = ca.fabs(inputs[1][1] - PATH_FAILS_AT_Y_M) < 10.0
+        outputs = good.call([*inputs[:3], inputs[3] + ca.sqrt(-ill), *inputs[4:]])
+        return ca.Function(good.name(), inputs, outputs, good.name_in(), good.name_out())
+
+    monkeypatch.setattr(wing_laws, "pfol", failing)
+    wing_laws.wing_law.cache_clear()
+    yield
+    wing_laws.wing_law.cache_clear()
+
+
+@pytest.mark.parametrize("rung", ["mil", "sil", "pil"])
+def test_laws_that_fail_in_flight_are_told_and_trim_or_wings_level_is_flown(
+    written: Path, path_following_fails: None, rung: str
+) -> None:
+    written.write_text(FAILING)
+    flight = fly_inline(scenario(written, rung, "duration_s=6"))
+    log = flight.logs[0]
+    told = log.column("board_event", "code") == Event.LAW_NOT_FINITE
+    element, told_s = log.column("board_event", "value")[told], log.column("board_event", "t_s")[told]
+    loops_s, path_s = told_s[element == 0], told_s[element == len(SURFACES)]
+    assert len(loops_s) + len(path_s) == len(element), "the first servo, and after the servos the roll setpoint"
+    assert all(10 < len(failed_s) < 30 for failed_s in (loops_s, path_s)), "20 m at about 20 m/s"
+    assert np.all(np.isfinite(log.rows["command"])) and np.all(np.isfinite(log.rows["guidance"]))
+
+    at_s = log.column("guidance", "t_s")
+    level = log.column("guidance", "roll_command_rad") == 0.0
+    assert at_s[level] == pytest.approx(path_s)
+    trim = log.column("command", "aileron_rad") == 0.0
+    assert log.column("command", "t_s")[trim][-len(loops_s) :] == pytest.approx(loops_s)
+    assert flight.ended == "completed" and at_s[-1] - 1.0 > max(path_s[-1], loops_s[-1]), "it flies its law again"
 
 
 @pytest.mark.parametrize(

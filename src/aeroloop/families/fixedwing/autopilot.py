@@ -148,7 +148,8 @@ class Autopilot:
             cntr.inputs[2][:] = cntr.outputs[1]
 
     def _follow(self, rows: list[Row]) -> None:
-        """PFOL, and the periodic telemetry of COMM_Tx."""
+        """PFOL, and the periodic telemetry of COMM_Tx. If the law returns NaN or infinity, also in values that
+        it limits (they make its roll setpoint infinite), this is reported and it restarts with wings level."""
         estimate, pfol = self._nav.outputs[0], self._pfol
         mission = self.mission or self._begin_mission()
         point = mission.reference.at(mission.s_m)
@@ -157,11 +158,11 @@ class Autopilot:
         pfol.inputs[2][:] = point
         pfol.inputs[3][0] = self._parameters[BoardParameter.ROLL_LIMIT]
         pfol()
-        roll, along_m, cross_m, _ = pfol.outputs[0].tolist()
-        if not math.isfinite(roll) or not math.isfinite(float(pfol.outputs[1][0])):  # fall back to wings level
+        if not math.isfinite(pfol.outputs[0][0]) or not math.isfinite(pfol.outputs[1][0]):
+            rows.append(("board_event", (float(Event.LAW_NOT_FINITE), float(len(self._command)))))
             pfol.outputs[0][:] = 0.0
             pfol.outputs[1][:] = follow_from(mission.s_m, self._law.path_gains)
-            roll = along_m = cross_m = 0.0
+        roll, along_m, cross_m, _ = pfol.outputs[0].tolist()
         pfol.inputs[0][:] = pfol.outputs[1]
         lag_s = float(pfol.outputs[1][1])
         rows.append(("estimate", tuple(estimate[list(TOLD)].tolist())))
