@@ -29,7 +29,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
@@ -123,38 +123,23 @@ class Flown:
         }
 
 
-INLINE = """
-import json, sys, time
-from aeroloop.core.scenario_files import find, load
-from aeroloop.flight.inline import fly_inline
-from aeroloop.recording.log import log_sha256
-
-name, *settings = sys.argv[1:]
-fly_inline(load(find(name), (*settings, "duration_s=0.1", "checks=[]")))  # imports whatever a flight needs
-scenario = load(find(name), tuple(settings))
-began_s = time.perf_counter()
-(log,) = fly_inline(scenario).logs
-took_s = time.perf_counter() - began_s
-print(json.dumps({"log_sha256": log_sha256(log), "factor": scenario.duration_s / took_s}))
-"""
-
-
 def fly_inline(flight: Flight, *, full: bool) -> Flown:
     """With the working tree, in one process and without a recorder; set-up included, imports not."""
-    settings = [f'loop="{flight.rung}"', *(() if full else flight.short)]
+    settings = () if full else flight.short
     done = subprocess.run(
-        [sys.executable, "-c", INLINE, flight.scenario, *settings],
+        [sys.executable, Path(__file__).with_name("inline_flights.py")],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        input=json.dumps({"scenario": flight.scenario, "rung": flight.rung, "settings": settings, "timed": True}),
         capture_output=True,
         text=True,
         timeout=GUARD_S,
         check=False,
     )
-    if done.returncode:
-        raise FailedError(f"{flight.name} inline: {done.stderr}")
-    flown = json.loads(done.stdout)
-    return Flown(flown["log_sha256"], {"log": flown["log_sha256"]}, flown["factor"])
+    answer = json.loads(done.stdout) if done.stdout else {"error": done.stderr}
+    if "error" in answer:
+        raise FailedError(f"{flight.name} inline: {answer['error']}")
+    return Flown("", answer["streams"], answer["factor"])
 
 
 class RefusedError(Exception):
@@ -304,8 +289,7 @@ class Both:
     hashes: bool
 
     def base(self, flight: Flight, tree: Path, *, full: bool) -> Flown:
-        flown = fly(flight, full=full, source=tree, link=self.link, hashes=self.hashes and not self.inline)
-        return replace(flown, streams={"log": flown.log_sha256}) if self.inline else flown
+        return fly(flight, full=full, source=tree, link=self.link, hashes=self.hashes)
 
     def ours(self, flight: Flight, *, full: bool) -> Flown:
         if self.inline:
