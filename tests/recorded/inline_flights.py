@@ -1,8 +1,8 @@
 """Short flights by `fly_inline`, with a hash of each stream; as a program it flies what its standard input asks for.
 
 The program belongs to another revision's package (PYTHONPATH): one process flies many flights, without the start of a
-command, processes and a recorder for each. A request is a line of JSON with `scenario` and `rung`, its answer a line
-with `streams` or `error`.
+command, processes and a recorder for each. A request is a line of JSON with `scenario`, `rung` and the parameters of
+`flown_inline`, its answer a line with `streams` and `factor`, or `error`.
 """
 
 from __future__ import annotations
@@ -11,26 +11,34 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from recorded_flights import Flight, Flown, hashed
 
 
-def flown_inline(flight: Flight) -> Flown:
+def flown_inline(flight: Flight, settings: tuple[str, ...] | None = None, *, timed: bool = False) -> Flown:
+    """By default its short flight. `timed`: with the speed, which the imports of a first flight would falsify."""
     # Only here: the program answers with what a revision lacks.
     from aeroloop.core.fleet import parts_of, prefix
     from aeroloop.core.fleet_files import load_plan
     from aeroloop.core.scenario_files import find
     from aeroloop.flight.inline import fly_inline
 
-    plan = load_plan(find(flight.scenario), (*flight.short, f'loop="{flight.rung}"'))
+    given = (*(flight.short if settings is None else settings), f'loop="{flight.rung}"')
+    if timed:
+        fly_inline(load_plan(find(flight.scenario), (*given, "duration_s=0.1", "checks=[]")))
+    plan = load_plan(find(flight.scenario), given)
+    began_s = time.perf_counter()
+    logs = fly_inline(plan).logs
+    factor = plan.duration_s / (time.perf_counter() - began_s)
     tables = {
         f"{prefix(plan, part)}{stream.name}": (log.columns[stream.name], log.rows[stream.name])
-        for part, log in zip(parts_of(plan), fly_inline(plan).logs, strict=True)
+        for part, log in zip(parts_of(plan), logs, strict=True)
         for stream in log.streams
         if stream.simulated and len(log.rows[stream.name])
     }
-    return Flown("", hashed(tables), 0.0)
+    return Flown("", hashed(tables), factor if timed else 0.0)
 
 
 class Base:
@@ -66,12 +74,17 @@ class Base:
         self._process.communicate()
 
 
+def flown_asked(scenario: str, rung: str, settings: list[str] | None = None, *, timed: bool = False) -> Flown:
+    return flown_inline(Flight(scenario, rung), None if settings is None else tuple(settings), timed=timed)
+
+
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what a flight prints is no answer
     for line in sys.stdin:
         try:
-            answer = {"streams": flown_inline(Flight(**json.loads(line))).streams}
+            flown = flown_asked(**json.loads(line))
+            answer = {"streams": flown.streams, "factor": flown.factor}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers)

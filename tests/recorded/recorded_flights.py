@@ -1,7 +1,8 @@
 """The hashes of every shipped lockstep flight on every rung: the safety net of every change to the bench.
 
 A flight is flown by the command line in a process of its own, and hashed from its log alone, by the schemas in the log:
-nothing of the package is imported, so that any two versions of it can be compared.
+nothing of the package is imported for that, so that any two versions of it can be compared. Which flights there are is
+what the tables of the working tree's package offer.
 
     python tests/recorded/recorded_flights.py record                 fly all, write flights.json
     python tests/recorded/recorded_flights.py against REVISION       fly all with REVISION and with the working tree
@@ -28,9 +29,10 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from log_hashes import digest, stream_hashes
 from log_hashes import hashed as hashed  # for the tests
@@ -53,37 +55,6 @@ SHORT_S = {
 }
 """Long enough to take off, for the hexarotor to lose its rotor, for the first plan of the fixed wing, and
 for the disturbance of the robot."""
-RUNGS = {
-    "tiltrotor": ("mil", "sil", "pil"),
-    "tiltrotor-heading-nmpc": ("mil", "sil"),
-    "tiltrotor-spiral-mppi": ("mil", "sil"),
-    "quad": ("mil", "sil"),
-    "quad-law": ("mil", "sil", "pil"),
-    "quad-law-nmpc": ("sil",),
-    "quad-sync": ("mil", "sil", "pil"),
-    "quad-sync-": ("mil",),
-    "quad-pose": ("mil", "sil", "pil"),
-    "quad-paper": ("mil",),
-    "hexa": ("mil", "sil"),
-    "fixedwing": ("mil", "sil", "pil"),
-    "fixedwing-paper": ("pil",),
-    "rrr": ("mil",),
-    "rrr-circle": ("mil", "sil", "pil"),
-    "mixed": ("mil", "sil"),
-    "heli": ("mil", "sil", "pil"),
-    "check-case": ("mil",),
-}
-"""By the longest beginning of a scenario's name."""
-NOT_IN_LOCKSTEP = (
-    "fixedwing-px4",
-    "quad-free",
-    "quad-ardupilot",
-    "heli-ardupilot",
-    "fixedwing-ardupilot",
-    "quad-px4",
-    "quad-px4-mission",
-    "tiltrotor-joystick",
-)
 
 
 @dataclass(frozen=True)
@@ -101,14 +72,31 @@ class Flight:
         return f"duration_s={SHORT_S[self.scenario.partition('-')[0]]}", "checks=[]"
 
 
-def flights() -> list[Flight]:
+@cache
+def flights() -> tuple[Flight, ...]:
+    """Every shipped scenario on every rung that its family and controllers offer in lockstep."""
     names = sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
-    shipped = [name for name in names if name not in NOT_IN_LOCKSTEP]
-    return [Flight(name, rung) for name in shipped for rung in _rungs(name)]
+    return tuple(Flight(name, rung) for name in names for rung in lockstep_rungs(name))
 
 
-def _rungs(name: str) -> tuple[str, ...]:
-    return RUNGS[max((start for start in RUNGS if name.startswith(start)), key=len)]
+def lockstep_rungs(name: str) -> tuple[str, ...]:
+    """What the product's tables offer a scenario, without programs from outside and without physical boards."""
+    from aeroloop.core.errors import ConfigError  # only here: `log_hashes` and `fly` serve any revision
+    from aeroloop.core.fleet_files import controllers_of, load_plan
+    from aeroloop.core.scenario import Rung
+
+    path, offered = ROOT / "scenarios" / f"{name}.toml", []
+    for rung in get_args(Rung):
+        settings = (f'loop="{rung}"',)
+        try:
+            rows = controllers_of(path, settings)
+            if any(row.external or rung in row.own_clock for row in rows):
+                continue
+            if load_plan(path, settings).lockstep:
+                offered.append(rung)
+        except ConfigError:  # the scenario, its family or its controller does not have this rung
+            continue
+    return tuple(offered)
 
 
 @dataclass(frozen=True)
@@ -135,38 +123,23 @@ class Flown:
         }
 
 
-INLINE = """
-import json, sys, time
-from aeroloop.core.scenario_files import find, load
-from aeroloop.flight.inline import fly_inline
-from aeroloop.recording.log import log_sha256
-
-name, *settings = sys.argv[1:]
-fly_inline(load(find(name), (*settings, "duration_s=0.1", "checks=[]")))  # imports whatever a flight needs
-scenario = load(find(name), tuple(settings))
-began_s = time.perf_counter()
-(log,) = fly_inline(scenario).logs
-took_s = time.perf_counter() - began_s
-print(json.dumps({"log_sha256": log_sha256(log), "factor": scenario.duration_s / took_s}))
-"""
-
-
 def fly_inline(flight: Flight, *, full: bool) -> Flown:
     """With the working tree, in one process and without a recorder; set-up included, imports not."""
-    settings = [f'loop="{flight.rung}"', *(() if full else flight.short)]
+    settings = () if full else flight.short
     done = subprocess.run(
-        [sys.executable, "-c", INLINE, flight.scenario, *settings],
+        [sys.executable, Path(__file__).with_name("inline_flights.py")],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        input=json.dumps({"scenario": flight.scenario, "rung": flight.rung, "settings": settings, "timed": True}),
         capture_output=True,
         text=True,
         timeout=GUARD_S,
         check=False,
     )
-    if done.returncode:
-        raise FailedError(f"{flight.name} inline: {done.stderr}")
-    flown = json.loads(done.stdout)
-    return Flown(flown["log_sha256"], {"log": flown["log_sha256"]}, flown["factor"])
+    answer = json.loads(done.stdout) if done.stdout else {"error": done.stderr}
+    if "error" in answer:
+        raise FailedError(f"{flight.name} inline: {answer['error']}")
+    return Flown("", answer["streams"], answer["factor"])
 
 
 class RefusedError(Exception):
@@ -316,8 +289,7 @@ class Both:
     hashes: bool
 
     def base(self, flight: Flight, tree: Path, *, full: bool) -> Flown:
-        flown = fly(flight, full=full, source=tree, link=self.link, hashes=self.hashes and not self.inline)
-        return replace(flown, streams={"log": flown.log_sha256}) if self.inline else flown
+        return fly(flight, full=full, source=tree, link=self.link, hashes=self.hashes)
 
     def ours(self, flight: Flight, *, full: bool) -> Flown:
         if self.inline:

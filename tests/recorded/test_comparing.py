@@ -65,3 +65,15 @@ def test_hashes_that_differ_fail_the_comparison() -> None:
     assert against([pairs((1.0, 1.0))])
     assert not against([pairs((1.0, 1.0), streams=("1", "2"))])
     assert not against([])
+
+
+def test_a_fleet_is_flown_inline_with_its_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(recorded_flights.SHORT_S, "mixed", 0.2)
+    flown = recorded_flights.fly_inline(Flight("mixed-fleet", "mil"), full=False)
+    assert {"tiltrotor/truth", "wing/truth"} <= flown.streams.keys()
+    assert flown.factor > 0.0
+
+
+def test_an_inline_flight_that_fails_says_why() -> None:
+    with pytest.raises(FailedError, match=r"rrr-all hil inline: ConfigError: .*pace: a physical board"):
+        recorded_flights.fly_inline(Flight("rrr-all", "hil"), full=False)

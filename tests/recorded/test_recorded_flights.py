@@ -14,7 +14,10 @@ from pathlib import Path
 
 import pytest
 from inline_flights import Base, flown_inline
-from recorded_flights import RECORDS, ROOT, Flight, checkout, flights, fly, recorded, recorded_here
+from recorded_flights import RECORDS, ROOT, Flight, checkout, flights, fly, lockstep_rungs, recorded, recorded_here
+
+from aeroloop.core.fleet import parts_of
+from aeroloop.core.fleet_files import load_plan
 
 ALIKE = (
     *("quad-camera mil", "quad-camera sil"),  # quad-terrain: a camera does not change the flight
@@ -31,6 +34,10 @@ ALIKE = (
     ),  # quad-hover sil
     "quad-landing-moving mil",  # quad-landing mil: without frames yet, the rest of the flight depends on pixels
     *("rrr-payload mil", "rrr-square mil", "rrr-weak mil"),  # rrr-circle and rrr-all mil
+    *(f"rrr-{name} {rung}" for name in ("all", "payload", "square", "weak") for rung in ("sil", "pil")),  # rrr-circle
+    *(f"quad-sync-{name} {rung}" for name in ("load", "weak") for rung in ("sil", "pil")),  # quad-sync sil and pil
+    *(f"quad-paper{name} {rung}" for name in ("", "-flown") for rung in ("sil", "pil")),  # quad-pose sil and pil
+    *("quad-air pil", "quad-law-nmpc mil", "quad-px4-mission sil"),  # quad-law-hover pil, quad-law-nmpc, quad-hover sil
     *("heli-hover sil", "heli-hover pil"),  # heli-square sil and pil
     *("quad-sync-load mil", "quad-pose-paper sil", "quad-pose-paper pil"),  # quad-sync-weak mil; quad-pose sil and pil
     *(
@@ -64,6 +71,36 @@ def base_process(base: Path) -> Iterator[Base]:
 def test_every_shipped_flight_is_recorded() -> None:
     known = {name for machine in recorded() for name in machine["flights"]}
     assert sorted(flight.name for flight in flights()) == sorted(known)
+
+
+def test_every_shipped_scenario_that_can_fly_here_in_lockstep_is_flown() -> None:
+    """What is left out needs a program or a board from outside, or real time; a misspelt rung or key does neither."""
+    flown = {flight.scenario for flight in flights()}
+    for path in (ROOT / "scenarios").glob("*.toml"):
+        plan = load_plan(path)
+        outside = any(part.flown_by.external or part.loop in part.flown_by.own_clock for part in parts_of(plan))
+        assert (path.stem in flown) or outside or not plan.lockstep, path.stem
+
+
+@pytest.mark.parametrize(
+    ("name", "rungs"),
+    [
+        ("rrr-weak", ("mil", "sil", "pil")),
+        ("quad-hover", ("mil", "sil")),  # its pilot's table is of the virtual Pixhawk
+        ("quad-law-nmpc", ("mil", "sil")),  # a law for the host's processor
+        ("quad-px4-mission", ("mil", "sil")),  # on hil with a PX4 from outside
+        ("check-case-1", ("mil",)),
+        ("mixed-fleet", ("mil", "sil")),
+        ("tiltrotor-joystick", ()),  # in real time
+        ("heli-ardupilot", ()),
+    ],
+)
+def test_rungs_are_those_of_the_tables(name: str, rungs: tuple[str, ...]) -> None:
+    assert lockstep_rungs(name) == rungs
+
+
+def test_flights_that_only_make_soak_flies_exist() -> None:
+    assert {*ALIKE} <= {flight.name for flight in flights()}
 
 
 @pytest.mark.parametrize(

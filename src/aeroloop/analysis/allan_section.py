@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aeroloop.analysis.drawing import COLORS, HEIGHT_IN, WIDTH_IN, Picture, legend_above, picture
+from aeroloop.analysis.imu_metrics import fitted_imu
 from aeroloop.analysis.section import Column, Figures, Note, Section, Table
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
@@ -20,7 +21,6 @@ from aeroloop.sensors import allan
 from aeroloop.sensors.imu import ImuConfig
 from aeroloop.sensors.noise import Errors
 from aeroloop.sensors.streams import Streams
-from aeroloop.sensors.suite import SensorSet
 
 MOST_H = 100.0
 UNITS = {"gyro": ("Gyroscope", "rad/s"), "accel": ("Accelerometer", "m/s2")}
@@ -58,8 +58,7 @@ def section(scenario: Scenario, hours: float) -> Section:
 
 
 def imu_of(scenario: Scenario) -> ImuConfig:
-    aboard = getattr(scenario.aircraft, "aboard", None)
-    imu = aboard.imu if isinstance(aboard, SensorSet) else None
+    imu = fitted_imu(scenario)
     if imu is None:
         raise ConfigError("--allan: this aircraft has no IMU; expected one in sensors.fitted")
     return imu

@@ -30,7 +30,11 @@ def metrics(scenario: Scenario, log: Log) -> dict[str, float]:
     return {"imu_clipped_samples": sum(numbers.values()), **numbers}
 
 
+def fitted_imu(scenario: Scenario) -> ImuConfig | None:
+    aboard: SensorSet | None = scenario.aircraft.aboard
+    return aboard.imu if aboard is not None else None
+
+
 def _counted(scenario: Scenario) -> ImuConfig | None:
-    aboard = getattr(scenario.aircraft, "aboard", None)
-    imu = aboard.imu if isinstance(aboard, SensorSet) else None
+    imu = fitted_imu(scenario)
     return imu if imu is not None and imu.count_clipped else None

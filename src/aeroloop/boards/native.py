@@ -6,7 +6,6 @@ that a plan takes simulated time and repeats to the bit.
 
 from __future__ import annotations
 
-import select
 import signal
 import subprocess
 from functools import partial
@@ -15,6 +14,7 @@ from pathlib import Path
 from aeroloop.boards.steps import LONGEST_REPLY, Boot, Reply, Step, unpack
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import ResetCause
+from aeroloop.core.waiting import readable
 from aeroloop.realtime.setup import die_with_parent
 
 PATIENCE_S = 5.0
@@ -60,7 +60,7 @@ class NativePipe:
     def _read(self) -> Reply | Boot:
         """The program writes a record in one piece, shorter than the pipe's atomic size: one read returns all of it."""
         assert self._process.stdout is not None
-        if not select.select([self._process.stdout], [], [], PATIENCE_S)[0]:
+        if not readable([self._process.stdout.fileno()], PATIENCE_S):
             raise LinkError(f"the board's program did not answer within {PATIENCE_S:g} s", root_cause=True)
         record = self._process.stdout.read(LONGEST_REPLY)
         if not record:

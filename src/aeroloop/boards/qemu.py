@@ -7,7 +7,6 @@ instructions; in real time its timers follow the host's clock.
 from __future__ import annotations
 
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -16,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from aeroloop.core.errors import LinkError
+from aeroloop.core.waiting import readable
 from aeroloop.realtime.setup import die_with_parent
 
 PROGRAM = "qemu-system-arm"
@@ -86,7 +86,7 @@ class Emulator:
 
     def failure(self) -> LinkError | None:
         """Reason why it ended; None while it runs."""
-        if not select.select([self._ended_fd], [], [], 0)[0]:
+        if not readable([self._ended_fd], 0):
             return None
         code = self._process.wait()
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
@@ -108,7 +108,7 @@ class Emulator:
             return
         with suppress(ProcessLookupError):
             self._process.terminate()
-        if not select.select([self._ended_fd], [], [], STOP_S)[0]:
+        if not readable([self._ended_fd], STOP_S):
             self._process.kill()
         self._process.wait()
         os.close(self._ended_fd)

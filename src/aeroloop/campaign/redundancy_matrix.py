@@ -86,7 +86,7 @@ def scenario_of(cell: Cell, setting: Setting) -> Scenario:
     given: Redundancy | None = value_at(plan, "redundancy")
     if given is not None:
         table |= {"sensors": given.sensors, "band": given.band, "align": given.align}
-    if not hasattr(plan.controller, "redundancy"):
+    if not plan.controller.several_boards:
         raise ConfigError(f"{setting.scenario}: has one board; expected a scenario that can have [redundancy]")
     plan = with_value(plan, "faults", ())
     plan = with_value(plan, "redundancy", convert(table, Redundancy, "redundancy"))

@@ -16,7 +16,7 @@ from aeroloop.control import custom
 from aeroloop.control.board_law import BoardLaw
 from aeroloop.control.values_toolkit import MEASURED, LawDesign
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.stream import KEYS
 from aeroloop.core.streams import named
 from aeroloop.core.tables import family, made, offered
@@ -26,7 +26,7 @@ KEY = "law_file"
 
 def law_file(scenario: Scenario) -> str:
     """Of a controller that flies the law of a family's row; empty: it flies that."""
-    return str(getattr(scenario.controller, KEY, ""))
+    return str(value_at(scenario.controller, KEY) or "")
 
 
 def flown_law(scenario: Scenario) -> BoardLaw:

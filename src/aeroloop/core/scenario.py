@@ -185,6 +185,8 @@ class Aircraft(Protocol):
     def older_faults(self) -> Mapping[str, PlannedFault]: ...
     @property
     def step_s(self) -> float: ...
+    @property
+    def aboard(self) -> Any: ...
 
 
 class FamilyTables(Tables, frozen=True):
@@ -216,6 +218,11 @@ class FamilyTables(Tables, frozen=True):
     def step_s(self) -> float:
         """The step of the simulation."""
         return float(value_at(self, "world.step_s"))
+
+    @property
+    def aboard(self) -> Any:
+        """Its fitted sensors, a sensors.suite.SensorSet; None: it has none of the bench's."""
+        return None
 
 
 class ControllerTables(Tables, frozen=True):
@@ -250,6 +257,11 @@ class ControllerTables(Tables, frozen=True):
     @property
     def link_routed(self) -> bool:
         """Whether the router carries the link between plant and board, so that it is one between processes."""
+        return False
+
+    @property
+    def several_boards(self) -> bool:
+        """Whether it has `[redundancy]`, with which several boards fly the aircraft."""
         return False
 
     def board_faults(self, flight: Common) -> tuple[str, ...]:

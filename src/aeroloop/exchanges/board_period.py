@@ -8,7 +8,6 @@ link the plant waits by a baton, since messages of the board may be lost or late
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.operator import Order
 from aeroloop.core.signals import NS, Event
+from aeroloop.core.waiting import readable
 from aeroloop.core.wing_signals import Step
 from aeroloop.exchanges.board_faults import passed_on
 from aeroloop.exchanges.operator import OperatorLine
@@ -80,7 +80,7 @@ def _await_bytes(link: Link) -> float:
     if link.fileno() < 0:  # a board in this process, which has answered or never will
         time.sleep(POLL_S)
     else:
-        select.select([link.fileno()], [], [], POLL_S)
+        readable([link.fileno()], POLL_S)
     return min(time.monotonic() - began_s, POLL_S)  # time for which the whole bench is suspended does not count
 
 

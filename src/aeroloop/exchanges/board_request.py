@@ -8,7 +8,6 @@ cases the vehicle's step is cut there, so that a delay of 6 ms is 6 ms and not 8
 from __future__ import annotations
 
 import math
-import select
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Protocol
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
+from aeroloop.core.waiting import readable
 from aeroloop.exchanges.wire import Wire
 from aeroloop.protocols.board import Actuators, BoardReport, FromBoard, MissingReports, PlantEnd, Request, Start
 from aeroloop.protocols.handshake import Presence, objection
@@ -111,7 +111,7 @@ class BoardRequest:
                 self._readable(START_POLL_S)
 
     def _readable(self, timeout_s: float) -> bool:
-        return bool(select.select([self._bare.fileno()], [], [], timeout_s)[0])
+        return bool(readable([self._bare.fileno()], timeout_s))
 
     def next_ns(self) -> int:
         if self._barrier is not None:

@@ -9,7 +9,6 @@ late. There and at a wall-clock pace the latest command is used.
 from __future__ import annotations
 
 import math
-import select
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from aeroloop.control.board_law import Source
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
+from aeroloop.core.waiting import readable
 from aeroloop.exchanges.board_faults import passed_on
 from aeroloop.exchanges.wire import Wire
 from aeroloop.protocols import values
@@ -179,7 +179,7 @@ class BoardValues:
 
     def _wait(self) -> None:
         if self._link.fileno() >= 0:
-            select.select([self._link.fileno()], [], [], POLL_S)
+            readable([self._link.fileno()], POLL_S)
 
     def _receive(self, chunk: bytes) -> None:
         for message in self._end.receive(chunk):

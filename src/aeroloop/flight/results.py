@@ -27,7 +27,7 @@ from aeroloop.core.faults import PlannedFault
 from aeroloop.core.fleet import Fleet, Plan, parts_of, prefix
 from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.operator import PlannedOrder
-from aeroloop.core.scenario import Scenario, with_value
+from aeroloop.core.scenario import Scenario, value_at, with_value
 from aeroloop.core.streams import channels
 from aeroloop.flight import run_summary, running
 from aeroloop.recording.log import Log, read
@@ -80,8 +80,7 @@ def with_changes(plan: Plan, changes: Sequence[tuple[int, Mapping[str, Any]]]) -
         ((key, table),) = entry.items()
         made: Any = convert(dict(table), ENTRIES[key], key)
         part = parts[index]
-        owner = part if hasattr(part, key) else part.controller
-        parts[index] = with_value(part, key, (*getattr(owner, key), made))
+        parts[index] = with_value(part, key, (*value_at(part, key), made))
     return replace(plan, parts=tuple(parts)) if isinstance(plan, Fleet) else parts[0]
 
 

@@ -12,7 +12,6 @@ exactly that many, so no race between the kernel and the clock can change a flig
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 from collections import deque
@@ -21,6 +20,7 @@ from contextlib import suppress
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from aeroloop.core.errors import LinkError
+from aeroloop.core.waiting import readable
 
 PATIENCE_S = 10.0
 """Wall time after which a peer that holds the baton counts as hung."""
@@ -118,7 +118,7 @@ class StampedLink:
         need = total_bytes - self._taken
         while len(self._ahead) < need:
             chunk = self._link.poll()
-            if not chunk and not select.select([self._link.fileno()], [], [], PATIENCE_S)[0]:
+            if not chunk and not readable([self._link.fileno()], PATIENCE_S):
                 raise LinkError(f"{self.url}: {need - len(self._ahead)} bytes were sent but not received")
             self._ahead += chunk
         if need > 0:

@@ -13,12 +13,12 @@ simulated.
 from __future__ import annotations
 
 import math
-import select
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from aeroloop.core.signals import NS
+from aeroloop.core.waiting import readable
 from aeroloop.sim.exchange import NEVER_NS, Exchange, Stopped
 from aeroloop.sim.loop import Craft
 
@@ -35,7 +35,7 @@ def wait_readable(descriptors: Sequence[int], timeout_s: float) -> Sequence[int]
     if not descriptors:
         time.sleep(timeout_s)
         return ()
-    return select.select(descriptors, [], [], timeout_s)[0]
+    return readable(descriptors, timeout_s)
 
 
 class PaceState(NamedTuple):

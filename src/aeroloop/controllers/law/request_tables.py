@@ -54,6 +54,10 @@ class RequestTables(RoutedTables, frozen=True):
         numbers = self.redundancy.numbers if self.redundancy else range(1)
         return tuple(process_name(number) for number in numbers)
 
+    @property
+    def several_boards(self) -> bool:
+        return True
+
     def with_own_streams(self, streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
         return streams_with(streams, self.redundancy) if self.redundancy else streams
 
