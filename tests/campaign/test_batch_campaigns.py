@@ -16,14 +16,18 @@ import numpy as np
 import pytest
 
 from aeroloop.campaign import agreement as agreements
+from aeroloop.campaign import batch_run
+from aeroloop.campaign import live_campaigns as live
 from aeroloop.campaign.batch_judged import BatchJudged
 from aeroloop.campaign.batch_table import FlightColumns, Kept
 from aeroloop.campaign.campaigns import Campaign, open_campaign, replay_exit_code
 from aeroloop.campaign.definition import Definition, read
 from aeroloop.campaign.design import columns, flights
+from aeroloop.campaign.live_campaigns import LiveCampaign
+from aeroloop.campaign.local_workers import LocalWorkers
 from aeroloop.campaign.store import FLOWN, Row, Store
 from aeroloop.core.config import convert
-from aeroloop.core.errors import ConfigError
+from aeroloop.core.errors import EXIT_OK, ConfigError
 from aeroloop.core.scenario import Check
 from aeroloop.core.scenario_files import find
 
@@ -109,6 +113,7 @@ def test_more_flights_and_a_limit_keep_those_that_are_there(
     campaign = Campaign(CAMPAIGN, out=tmp_path)
     part = campaign.run(limit=16)
     assert len(part.flown) == 16 and not part.complete
+    assert part.exit_code == EXIT_OK  # what was not compared with the bench yet is no failure
     store = Store(tmp_path)
     before = store.flown_blocks(store.about["batch"]["design"])
     store.close()
@@ -120,6 +125,44 @@ def test_more_flights_and_a_limit_keep_those_that_are_there(
     after = store.flown_blocks(store.about["batch"]["design"])
     store.close()
     assert after[: len(before)] == before and sum(count for _, count in after) == 40
+
+
+def test_the_bench_flies_the_statement_of_agreement_with_so_many_workers(
+    flown: tuple[Campaign, BatchJudged], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[int] = []
+
+    class Counted(LocalWorkers):
+        def __init__(self, count: int) -> None:
+            used.append(count)
+            super().__init__(count)
+
+    monkeypatch.setattr(batch_run, "LocalWorkers", Counted)
+    judged = Campaign({**CAMPAIGN, "flights": 2}, out=tmp_path).run(workers=1)
+    assert judged.complete and used == [1]
+
+
+def test_a_rate_of_rare_failures_has_no_limit(tmp_path: Path) -> None:
+    table = {**CAMPAIGN, "flights": None, "rare": {"check": "yaw_max_deg"}}
+    with pytest.raises(ConfigError, match="--limit 5: a rate of rare failures is estimated at once"):
+        Campaign(table, out=tmp_path).run(limit=5)
+
+
+def test_the_page_shows_a_batch_by_its_columns(flown: tuple[Campaign, BatchJudged]) -> None:
+    campaign, judged = flown
+    shown = LiveCampaign(campaign.folder)
+    assert shown.look() and shown.judged is not None
+    rows = live.table_rows(shown.judged)
+    assert [row["number"] for row in rows] == list(range(1, 41))
+    assert f"yaw_max_deg {judged.metric('yaw_max_deg')[0]:.3g}"[:18] in rows[0]["numbers"]
+    failed = live.table_rows(shown.judged, "failed")
+    assert len(failed) == 40 - judged.rate().successes and {row["verdict"] for row in failed} == {"failed"}
+    assert live.table_rows(shown.judged, "aborted") == []
+    assert {"pos_z_rms_m", "yaw_max_deg", *judged.varied} <= set(live.columns(shown.judged))
+    points = live.scatter(shown.judged, "vehicle.scale.mass", "yaw_max_deg")
+    assert (len(points["passed"]), len(points["failed"])) == (judged.rate().successes, len(failed))
+    assert sum(map(len, live.scatter(shown.judged, "vehicle.scale.mass", live.WALL).values())) == 0
+    assert shown.worst[0]["number"] == judged.worst(1)[0].row.number
 
 
 def test_a_killed_driver_loses_no_block(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from campaign_tables import TABLE, WIND, filled, outcome
 from typer.testing import CliRunner
 
 from aeroloop.campaign import store
 from aeroloop.campaign.campaign_page import render
+from aeroloop.campaign.campaign_plots import scatters
 from aeroloop.campaign.campaigns import Campaign
 from aeroloop.campaign.definition import Definition
 from aeroloop.campaign.driver import Progress
@@ -99,6 +101,25 @@ def test_report_names_what_separates_failed_flights(tmp_path: Path) -> None:
     text = render(replace(judged, rows=rows), tmp_path)
     assert "8 of 8 failed where world.wind.steady_W[0] &gt; 10 against 0 of 12 failed where" in text
     assert "by chance a split is as good with probability 0.005" in text
+
+
+def test_of_many_parameters_the_report_shows_the_strongest_pairs(tmp_path: Path) -> None:
+    """Five parameters have ten pairs; four of the six that are shown are those of the one that matters."""
+    judged = filled(tmp_path).status()
+    keys = [WIND, *(f"world.wind.steady_W[{n}]" for n in (1, 2)), "vehicle.scale.mass", "vehicle.scale.thrust"]
+    order = [keys[1], keys[2], keys[3], keys[4], WIND]  # in the file the one that matters is the last
+    rng = np.random.default_rng(1)
+    rows = [
+        replace(row, values={**dict(zip(keys, rng.uniform(0.5, 1.0, 5), strict=True)), WIND: row.values[WIND]})
+        for row in judged.rows
+    ]
+    parameters = [{"key": key, "uniform": [0, 1]} for key in order]
+    definition = convert({**TABLE, "parameter": parameters}, Definition, "here")
+    pictures, left_out = scatters(replace(judged, definition=definition, rows=rows))
+    assert left_out.startswith("6 of 10 pairs: those of the parameters with the largest rank correlation")
+    assert [WIND in each.title for each in pictures].count(True) == 4
+    assert all(WIND in each.title for each in pictures[:4])
+    assert scatters(judged)[1] == ""
 
 
 def test_report_of_nothing_flown() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -79,8 +79,27 @@ class BatchJudged(Judged):
     def metric(self, name: str) -> Array:
         return self.table.metric(name)
 
+    def numbers(self) -> Array:
+        return np.arange(1.0, self.table.count + 1.0)
+
+    def wall_s(self) -> Array:
+        return np.full(self.table.count, np.nan)  # flights are timed together
+
     def texts(self, key: str) -> list[str]:
         return []
+
+    @cached_property
+    def metric_names(self) -> list[str]:
+        return list(self.table.metrics)
+
+    def metrics_of(self, row: Row) -> Mapping[str, float]:
+        return {name: float(own[row.number - 1]) for name, own in self.table.metrics.items()}
+
+    def with_verdict(self, verdict: str, most: int) -> Sequence[Row]:
+        if verdict not in ("passed", "failed"):
+            return []
+        found = np.flatnonzero(self.passed if verdict == "passed" else ~self.passed)[:most]
+        return [self.table.row(int(index)) for index in found]
 
     @cached_property
     def sensitivities(self) -> list[Sensitivity]:
@@ -112,6 +131,9 @@ class BatchJudged(Judged):
 
     @property
     def exit_code(self) -> int:
+        """A batch that is not complete was not compared with the bench yet."""
+        if not self.complete:
+            return super().exit_code
         refused = self.rare is not None and not self.rare.ok(self.definition.rare)
         if super().exit_code == EXIT_OK and (not self.agreement.confirmed or refused):
             return EXIT_CHECK_FAILED

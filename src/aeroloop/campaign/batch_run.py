@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,9 +29,19 @@ if TYPE_CHECKING:
     from aeroloop.campaign.campaigns import Campaign
 
 
-def run(store: Store, campaign: Campaign, target: Target, limit: int | None, told: Told) -> None:
-    """What is missing, at most `limit` flights of it; `judged` says what the store then holds."""
-    definition = campaign.definition
+@dataclass(frozen=True)
+class Work:
+    """What one run of a campaign may do."""
+
+    workers: int | None = None  # flights on the bench at a time
+    limit: int | None = None  # flights
+
+
+def run(store: Store, campaign: Campaign, target: Target, work: Work, told: Told) -> None:
+    """What is missing, at most `work.limit` flights of it; `judged` says what the store then holds."""
+    definition, limit = campaign.definition, work.limit
+    if definition.rare is not None and limit is not None:
+        raise ConfigError(f"--limit {limit}: a rate of rare failures is estimated at once; run it without a limit")
     batch = BatchFlights(campaign.file, campaign.edition, target)
     before = store.about.get("batch_results", {})
     results = before if before.get("design") == batch.kept.design else {"design": batch.kept.design}
@@ -45,7 +55,7 @@ def run(store: Store, campaign: Campaign, target: Target, limit: int | None, tol
             store.keep({"batch_results": {**results, "rare": msgspec.to_builtins(asdict(rate))}})
     elif not _flown(store, batch, progress, told, limit):
         return
-    _confirm(store, campaign, told)
+    _confirm(store, campaign, work.workers, told)
 
 
 def _flown(store: Store, batch: BatchFlights, progress: Progress, told: Told, limit: int | None) -> bool:
@@ -93,7 +103,7 @@ def _searched(store: Store, batch: BatchFlights, progress: Progress, told: Told,
     return searched(search, fly)
 
 
-def _confirm(store: Store, campaign: Campaign, told: Told) -> None:
+def _confirm(store: Store, campaign: Campaign, count: int | None, told: Told) -> None:
     """Fly the flights of the statement of agreement on the bench, those that were not."""
     table = _table(store, campaign.definition)
     planned = [
@@ -103,7 +113,7 @@ def _confirm(store: Store, campaign: Campaign, told: Told) -> None:
     tasks = campaign.planned(store, planned)
     waiting = [tasks[row.key] for row in store.rows(PLANNED)]
     if waiting:
-        workers = LocalWorkers(min(len(waiting), default_workers(campaign.file.scenario.plan)))
+        workers = LocalWorkers(min(len(waiting), count or default_workers(campaign.file.scenario.plan)))
         progress = Progress(len(waiting), workers.count, last="on the bench")
         with workers:
             Driver(store, campaign.limit_s, campaign.definition.retries, progress, told).fly(waiting, workers)

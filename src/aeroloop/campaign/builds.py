@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import platform
-import re
-import shlex
-import subprocess
 from functools import cache
 
 import msgspec
 
 import aeroloop
+from aeroloop.campaign import toolchain
 from aeroloop.campaign.identity import libraries, sources
-from aeroloop.codegen.run import host_compiler, run_tool
-from aeroloop.core.errors import ConfigError
-
-ASKED_S = 20.0
 
 
 class Build(msgspec.Struct, frozen=True):
@@ -28,7 +22,7 @@ class Build(msgspec.Struct, frozen=True):
 @cache
 def own() -> Build:
     """Of this process."""
-    return Build(aeroloop.__version__, sources(), libraries(), f"{_compiler()}, {_platform()}")
+    return Build(aeroloop.__version__, sources(), libraries(), f"{toolchain.compiler()}, {_platform()}")
 
 
 def refusal(here: Build, of_driver: Build) -> str:
@@ -46,16 +40,6 @@ def refusal(here: Build, of_driver: Build) -> str:
                 ours, theirs = ours[:12], theirs[:12]
             return f"{what} is {ours} here, expected that of the campaign's driver, {theirs}"
     return ""
-
-
-def _compiler() -> str:
-    """Its version as it says it; flights on mil need none."""
-    try:
-        told = run_tool([*shlex.split(host_compiler()), "--version"], ASKED_S)
-    except (ConfigError, OSError, subprocess.TimeoutExpired):
-        return "none"
-    first = next(iter(told.stdout.splitlines()), "unknown")
-    return re.sub(r"^\S+ (?=\()", "", first)  # gcc begins with the name by which it was called
 
 
 def _platform() -> str:

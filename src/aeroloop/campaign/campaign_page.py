@@ -70,7 +70,9 @@ def sections(judged: Judged, folder: Path) -> Iterator[Section]:
         yield Section("boundary", "Boundary", list(boundary_page.blocks(judged.boundary)))
     yield from judged.extra_sections()
     yield Section("distributions", "Checked metrics", [Figures(plots.distributions(judged))])
-    yield Section("scatter", "Parameters of passed and failed flights", [Figures(plots.scatters(judged))])
+    pictures, left_out = plots.scatters(judged)
+    notes = [Note(left_out)] if left_out else []
+    yield Section("scatter", "Parameters of passed and failed flights", [Figures(pictures), *notes])
     yield Section("sensitivity", "Sensitivity", list(_sensitivity(judged, plots.sensitivity(judged))))
     yield Section("failures", "What separates failed flights", [] if judged.faults else list(tree_blocks(judged)))
     yield Section("worst", "Worst flights", [] if judged.faults else list(_worst(judged, folder)))

@@ -60,13 +60,23 @@ def _distribution(judged: Judged, name: str) -> Figure:
     return figure
 
 
-def scatters(judged: Judged) -> list[Picture]:
-    """Of each pair of parameters; of a single one against the first checked metric."""
+def scatters(judged: Judged) -> tuple[list[Picture], str]:
+    """Of pairs of parameters, and what to say of those left out; of a single one against the first checked metric."""
     keys = [key for key in judged.varied if np.ptp(judged.column(key)) > 0.0] if len(judged.flown) else []
-    pairs = list(itertools.combinations(keys, 2))[:MOST_PAIRS]
     if len(keys) == 1 and (names := varying(judged)):
-        return [_scatter(judged, keys[0], names[0], judged.metric(names[0]))]
-    return [_scatter(judged, x, y, judged.column(y)) for x, y in pairs]
+        return [_scatter(judged, keys[0], names[0], judged.metric(names[0]))], ""
+    pairs, left_out = list(itertools.combinations(keys, 2)), ""
+    if len(pairs) > MOST_PAIRS:
+        left_out = (
+            f"{MOST_PAIRS} of {len(pairs)} pairs: those of the parameters with the largest rank correlation with any "
+            "checked metric. The page Campaign of `aeroloop dash` shows any two."
+        )
+        strength = dict.fromkeys(keys, 0.0)
+        for each in judged.sensitivities:
+            if each.key in strength:
+                strength[each.key] = max(strength[each.key], abs(each.correlation))
+        pairs.sort(key=lambda pair: -strength[pair[0]] - strength[pair[1]])  # equal ones stay in the file's order
+    return [_scatter(judged, x, y, judged.column(y)) for x, y in pairs[:MOST_PAIRS]], left_out
 
 
 def _scatter(judged: Judged, x: str, y: str, values: Array) -> Picture:

@@ -118,10 +118,10 @@ class Campaign:
         on: str = LOCAL,
         told: Told = lambda progress: None,
     ) -> Judged:
-        """Fly what is missing. `workers`: flights at a time. `limit`: at most so many now. `on`: `local`, or the
-        address of a ray cluster, `ray://HOST:PORT`. What was flown stays, however it ends."""
+        """Fly what is missing. `workers`: flights on the bench at a time. `limit`: at most so many now. `on`: `local`,
+        `gpu` for a batch, or the address of a ray cluster, `ray://HOST:PORT`. What was flown stays, however it ends."""
         if self.definition.engine == "batch":
-            return self._run_batch(batch_target(on), limit, told)
+            return self._run_batch(batch_target(on), workers, limit, told)
         count, plan = workers or default_workers(self.file.scenario.plan), self.file.scenario.plan
         with self._writing() as store:
             store.begin(self.about())
@@ -147,11 +147,11 @@ class Campaign:
                     driver.fly(waiting, ours)
             return judged(store)
 
-    def _run_batch(self, target: Target, limit: int | None, told: Told) -> Judged:
-        from aeroloop.campaign.batch_run import run
+    def _run_batch(self, target: Target, workers: int | None, limit: int | None, told: Told) -> Judged:
+        from aeroloop.campaign.batch_run import Work, run
 
         with self._writing() as store:
-            run(store, self, target, limit, told)
+            run(store, self, target, Work(workers, limit), told)
             return judged(store)
 
     def planned(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from aeroloop.campaign.statistics import (
     rank_correlation,
     wilson,
 )
-from aeroloop.campaign.store import FLOWN, GAVE_UP, Row
+from aeroloop.campaign.store import FLOWN, GAVE_UP, PLANNED, Row
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK
 
 EXPORTED = ("number", "state", "verdict", "seed", "attempt", "exit_code", "ended", "wall_s", "log_sha256", "why", "key")
@@ -194,6 +195,24 @@ class Judged:
     def metric(self, name: str) -> Array:
         return np.array([self.metrics.get(row.key, {}).get(name, math.nan) for row in self.flown])
 
+    def numbers(self) -> Array:
+        """Of the flown flights."""
+        return np.array([float(row.number) for row in self.flown])
+
+    def wall_s(self) -> Array:
+        return np.array([_number(row.wall_s) for row in self.flown])
+
+    @cached_property
+    def metric_names(self) -> list[str]:
+        return list(dict.fromkeys(name for own in self.metrics.values() for name in own))
+
+    def metrics_of(self, row: Row) -> Mapping[str, float]:
+        return self.metrics.get(row.key, {})
+
+    def with_verdict(self, verdict: str, most: int) -> Sequence[Row]:
+        """The first `most` flights by number of those that passed, failed, were aborted, or are planned."""
+        return list(islice((row for row in self.rows if verdict_of(row) == verdict), most))
+
     @cached_property
     def sensitivities(self) -> list[Sensitivity]:
         found = []
@@ -227,8 +246,8 @@ class Judged:
         table: dict[str, Sequence[Any]] = {name: [getattr(row, name) for row in self.rows] for name in EXPORTED}
         for key in self.varied:
             table[key] = [row.values.get(key) for row in self.rows]
-        for name in dict.fromkeys(name for own in self.metrics.values() for name in own):
-            values = [self.metrics.get(row.key, {}).get(name, math.nan) for row in self.rows]
+        for name in self.metric_names:
+            values = [self.metrics_of(row).get(name, math.nan) for row in self.rows]
             table[name] = [None if math.isnan(value) else value for value in values]
         return table
 
@@ -269,6 +288,12 @@ class Judged:
             }
         )
         return safe
+
+
+def verdict_of(row: Row) -> str:
+    if row.state == GAVE_UP:
+        return "aborted"
+    return "planned" if row.state == PLANNED else row.verdict or "failed"
 
 
 def margin_of(value: float, limit: str) -> float:

@@ -10,15 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from aeroloop.campaign.campaign_page import replay_command, short, values_of
 from aeroloop.campaign.campaigns import REPLAYS, judged
-from aeroloop.campaign.judgement import Judged
-from aeroloop.campaign.store import DATABASE, GAVE_UP, PLANNED, Row, Store
+from aeroloop.campaign.judgement import Judged, verdict_of
+from aeroloop.campaign.statistics import Array
+from aeroloop.campaign.store import DATABASE, Row, Store
 from aeroloop.core.errors import AeroloopError
 from aeroloop.flight.results import REPORT
 
 MOST_CAMPAIGNS, MOST_ROWS, MOST_POINTS, MOST_WORST = 200, 500, 3000, 20
-SHOWN = ("all", "aborted", "failed", "passed", "planned")
+ALL = "all"
+SHOWN = (ALL, "aborted", "failed", "passed", "planned")
 """Which flights the table shows."""
 WALL, NUMBER = "wall_s", "number"
 
@@ -85,6 +89,7 @@ class LiveCampaign:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.judged: Judged | None = None
+        self.worst: list[dict[str, Any]] = []
         self.why = ""  # it cannot be shown
         self._changed: tuple[int, ...] | None = None
 
@@ -97,18 +102,13 @@ class LiveCampaign:
         try:
             store = Store(self.folder)
             try:
-                self.judged, self.why = judged(store), ""
+                found = judged(store)
             finally:
                 store.close()
+            self.judged, self.worst, self.why = found, worst_rows(found, self.folder), ""
         except (AeroloopError, KeyError, ValueError, TypeError) as error:
-            self.judged, self.why = None, f"{self.folder.name}: cannot be read: {error}"
+            self.judged, self.worst, self.why = None, [], f"{self.folder.name}: cannot be read: {error}"
         return True
-
-
-def verdict_of(row: Row) -> str:
-    if row.state == GAVE_UP:
-        return "aborted"
-    return "planned" if row.state == PLANNED else row.verdict or "failed"
 
 
 def headline(judged: Judged) -> str:
@@ -124,12 +124,12 @@ def check_words(judged: Judged) -> list[tuple[str, bool]]:
 
 def table_rows(judged: Judged, shown: str = "all") -> list[dict[str, Any]]:
     """At most MOST_ROWS flights, by number."""
-    rows = [row for row in judged.rows if shown in ("all", verdict_of(row))]
-    return [_table_row(judged, row) for row in rows[:MOST_ROWS]]
+    rows = judged.rows[:MOST_ROWS] if shown == ALL else judged.with_verdict(shown, MOST_ROWS)
+    return [_table_row(judged, row) for row in rows]
 
 
 def _table_row(judged: Judged, row: Row) -> dict[str, Any]:
-    own = judged.metrics.get(row.key, {})
+    own = judged.metrics_of(row)
     verdict = verdict_of(row)
     return {
         "number": row.number,
@@ -168,7 +168,7 @@ def worst_rows(judged: Judged, folder: Path) -> list[dict[str, Any]]:
 
 def columns(judged: Judged) -> list[str]:
     """What can be an axis: parameters, metrics that vary, wall time, number."""
-    names = dict.fromkeys(name for own in judged.metrics.values() for name in own)
+    names = judged.metric_names
     checked = [name for name in names if name in judged.checked_metrics]
     others = sorted(name for name in names if name not in judged.checked_metrics)
     return [*judged.varied, *checked, *others, WALL, NUMBER]
@@ -181,33 +181,34 @@ def first_axes(judged: Judged) -> tuple[str, str]:
 
 
 def scatter(judged: Judged, x: str, y: str) -> Mapping[str, list[list[float]]]:
-    """Passed and failed flights: x, y, number. Of very many, all failed and evenly spaced passed ones."""
-    pairs = zip(_column(judged, x), _column(judged, y), judged.flown, strict=True)
-    points: dict[str, list[list[float]]] = {"passed": [], "failed": []}
-    for a, b, row in pairs:
-        if math.isfinite(a) and math.isfinite(b):
-            points["passed" if row.passed else "failed"].append([_rounded(a), _rounded(b), row.number])
-    return {name: _thinned(own) for name, own in points.items()}
+    """Passed and failed flights: x, y, number. Of very many of either, evenly spaced ones."""
+    columns, passed = np.stack([_column(judged, x), _column(judged, y), judged.numbers()]), judged.passed
+    finite = np.isfinite(columns).all(axis=0)
+    return {
+        "passed": _thinned(columns[:, finite & passed]),
+        "failed": _thinned(columns[:, finite & ~passed]),
+    }
 
 
 def texts(judged: Judged, key: str) -> list[str]:
     """Values of a parameter that is text, in the order of their numbers on an axis."""
-    return sorted({value for row in judged.flown if isinstance(value := row.values.get(key), str)})
+    return judged.texts(key)
 
 
-def _column(judged: Judged, name: str) -> list[float]:
+def _column(judged: Judged, name: str) -> Array:
     if name in judged.varied:
-        return [float(value) for value in judged.column(name)]
-    if name in (WALL, NUMBER):
-        return [float(getattr(row, name) or math.nan) for row in judged.flown]
-    return [float(value) for value in judged.metric(name)]
+        return judged.column(name)
+    own = {WALL: judged.wall_s, NUMBER: judged.numbers}
+    return own[name]() if name in own else judged.metric(name)
 
 
 def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _thinned(points: list[list[float]]) -> list[list[float]]:
-    if len(points) <= MOST_POINTS:
-        return points
-    return [points[index * len(points) // MOST_POINTS] for index in range(MOST_POINTS)]
+def _thinned(points: Array) -> list[list[float]]:
+    """x, y and number of at most MOST_POINTS columns, evenly spaced."""
+    count = points.shape[1]
+    if count > MOST_POINTS:
+        points = points[:, np.arange(MOST_POINTS) * count // MOST_POINTS]
+    return [[_rounded(x), _rounded(y), int(number)] for x, y, number in points.T.tolist()]

@@ -174,7 +174,7 @@ class _CampaignPage:
         self._draw_checks(live.check_words(judged))
         self._draw_scatter()
         may = self._watched.may_command
-        self._worst.update_rows([{**row, "may": may} for row in live.worst_rows(judged, self._live.folder)])
+        self._worst.update_rows([{**row, "may": may} for row in self._live.worst])
         rows = live.table_rows(judged, self._which.value if self._which.value in live.SHOWN else "all")
         self._table.update_rows(rows)
         more = f", the first {live.MOST_ROWS} of those asked for" if len(rows) == live.MOST_ROWS else ""
@@ -216,13 +216,13 @@ class _CampaignPage:
         async with lock:
             self._busy.set_visibility(True)
             try:
-                await page_runs.aeroloop("campaign", "replay", str(folder), str(int(number)))
-                words, kind = f"flight {number:g}: log_sha256 is the one of the campaign", "ok"
+                words = await page_runs.aeroloop("campaign", "replay", str(folder), str(int(number)))
+                kind = "ok"
             except AeroloopError as error:
-                words, kind = str(error) or "the log of the replay differs", "bad"
+                words, kind = str(error), "bad"
             finally:
                 self._busy.set_visibility(False)
-        self._tell_replay(folder, int(number), words, kind)
+        self._tell_replay(folder, int(number), words.partition("\n")[0], kind)
 
     def _tell_replay(self, folder: Path, number: int, words: str, kind: str) -> None:
         own = [name for name in live.replays(folder) if re.fullmatch(rf"flight-{number}(-\d+)?", name)]

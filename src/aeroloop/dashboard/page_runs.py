@@ -22,6 +22,7 @@ from aeroloop.dashboard.watched_flight import WatchedFlight
 
 LOOK_S = 5.0
 DRAWING_S = 300.0
+MOST_PRINTED = 500
 MOST_COMPARED = 6
 MOST_KEPT = 20
 
@@ -92,24 +93,27 @@ class Comparisons:
         return number
 
 
-async def aeroloop(*words: str) -> None:
-    """One of our commands in its own process: drawing takes seconds, and the pages must continue."""
+async def aeroloop(*words: str) -> str:
+    """One of our commands in its own process: drawing takes seconds, and the pages must continue. Returns what it
+    printed; AeroloopError if it failed."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "aeroloop.cli", *words),
         stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
         async with asyncio.timeout(DRAWING_S):
-            _, told = await process.communicate()
+            printed, told = await process.communicate()
     except TimeoutError:
         raise AeroloopError(f"{words[0]}: took longer than {DRAWING_S:g} s") from None
     finally:
         if process.returncode is None:
             process.kill()
     if process.returncode:
-        raise AeroloopError(told.decode(errors="replace").strip()[-500:] or f"{words[0]}: failed")
+        why = told.decode(errors="replace").strip() or printed.decode(errors="replace").strip()
+        raise AeroloopError(why[-MOST_PRINTED:] or f"{words[0]}: failed")
+    return printed.decode(errors="replace").strip()[-MOST_PRINTED:]
 
 
 def register(watched: WatchedFlight) -> None:
