@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +20,7 @@ from typer.testing import CliRunner
 
 from aeroloop.analysis.family import metrics_of
 from aeroloop.api import flying, scenarios
+from aeroloop.campaign import sync_table
 from aeroloop.campaign.plants import PLANTS, selected
 from aeroloop.cli.app import app
 from aeroloop.core.fleet import Plan
@@ -214,16 +218,42 @@ def test_a_command_without_a_flight_runs(command: str, tmp_path: Path, monkeypat
 
 @cache
 def came_out(command: str) -> dict[str, float]:
-    """The numbers of a command, without processes."""
+    """The numbers of a command; flights of `aeroloop` without processes."""
     if command.startswith(TOOLS):
         return paper_numbers.NUMBERS[command.removeprefix(TOOLS)]()
     program, *words = shlex.split(command)
+    if program == "python":
+        return _correlations(words)
     name, given = _parsed(words)
+    if name == "sync-table":
+        return _synchronisation(given)
     assert (program, name) == ("aeroloop", "fly"), f"a checked row flies a scenario: {command}"
     plan = _choose(given)
     assert isinstance(plan, Scenario), f"a checked row flies one aircraft: {command}"
     (log,) = fly_inline(plan).logs
     return metrics_of(plan, log)
+
+
+def _correlations(words: list[str]) -> dict[str, float]:
+    """Of each signal as the paper's experiment prints them: with exact sensors, and by the printed formulas."""
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(ROOT / words[0]), *words[1:]]
+        said = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+    for name, exact, printed in re.findall(r"^(\w+) +[\d.]+ +(-?[\d.]+) +(-?[\d.]+)", said, flags=re.MULTILINE):
+        found |= {name: float(exact), f"printed_{name}": float(printed)}
+    return found
+
+
+def _synchronisation(given: dict[str, Any]) -> dict[str, float]:
+    """`DISTURBANCE_LAW_KEY`, as in the summary of a table of one plant."""
+    laws, disturbances = (tuple(filter(None, (given.get(key) or "").split(","))) for key in ("laws", "disturbances"))
+    judged = sync_table.fly(selected((given["plant"],), laws, disturbances))
+    return {
+        f"{cell.disturbance}_{cell.law.replace('-', '_')}_{key}": value
+        for cell, numbers in judged.results.numbers.items()
+        for key, value in numbers.items()
+    }
 
 
 def _checked(where: str) -> list[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
 import threading
+import time
+from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 
@@ -63,18 +67,30 @@ class Bench:
     """A flight for an autopilot outside, in the background."""
 
     def __init__(self, folder: Path, link: str, *arguments: str) -> None:
-        self.folder = folder / "run"
+        self.folder, self._said = folder / "run", folder / "said.txt"
         known = ("quad-px4", "--link", link, "--set", "link.start_timeout_s=60", *NO_TELEMETRY)
-        self.process = subprocess.Popen(
-            command(*known, *arguments, out=self.folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        with self._said.open("wb") as said:
+            self.process = subprocess.Popen(
+                command(*known, *arguments, out=self.folder),
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+
+    def says(self, words: str) -> None:
+        """Wait until it does."""
+        deadline_s = time.monotonic() + FLIGHT_GUARD_S
+        while words not in (said := self._said.read_text()):
+            assert self.process.poll() is None and time.monotonic() < deadline_s, said
+            time.sleep(0.05)
 
     def end(self) -> Run:
         try:
-            said, _ = self.process.communicate(timeout=FLIGHT_GUARD_S)
+            self.process.wait(FLIGHT_GUARD_S)
         finally:
             self.process.kill()
-        return collect(self.folder, self.process.returncode, said)
+        return collect(self.folder, self.process.returncode, self._said.read_text())
 
 
 @cache
@@ -100,11 +116,68 @@ def free_port() -> int:
             return port
 
 
-class OutsideAutopilot(threading.Thread):
+class Peer(threading.Thread):
+    """What is at the other end of a flight's link, for the time of a `with`. At its end nobody is left behind, and what
+    went wrong in it is raised."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(daemon=True)
+        self.over = threading.Event()
+        self._port = port
+        self._line: socket.socket | None = None
+        self._error: BaseException | None = None
+
+    def talk(self) -> None:
+        """Until the bench has gone, or it is `over`."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        try:
+            self.talk()
+        except (ConnectionResetError, BrokenPipeError):
+            pass  # the bench has gone, with something of ours unread
+        except BaseException as error:
+            self._error = error
+
+    def connected(self) -> socket.socket:
+        """Tries again and again, as PX4 does, until the bench listens."""
+        while not self.over.wait(0.1):
+            with suppress(ConnectionRefusedError):
+                self._line = socket.create_connection(("127.0.0.1", self._port), timeout=FLIGHT_GUARD_S)
+                return self._line
+        raise ConnectionResetError(f"nobody listened on port {self._port}")
+
+    def finish(self) -> None:
+        """Wait until it ends by itself."""
+        self.join(FLIGHT_GUARD_S)
+        if self._error is not None:
+            raise self._error
+        assert not self.is_alive(), f"{type(self).__name__} has not ended"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.over.set()
+        if kind is None:
+            self.finish()
+            return
+        if self._line is not None:
+            with suppress(OSError):
+                self._line.shutdown(socket.SHUT_RDWR)
+        self.join(FLIGHT_GUARD_S)
+        if error is not None and self._error is not None:
+            error.add_note(f"{type(self).__name__}: {self._error!r}")
+
+
+class OutsideAutopilot(Peer):
     """A virtual Pixhawk that is nobody's child: it connects over TCP, as PX4 does, and flies what it is told."""
 
     def __init__(self, port: int, period_s: float = 0.004) -> None:
-        super().__init__(daemon=True)
+        super().__init__(port)
         self.pixhawk = VirtualPixhawk(
             airframe.load("iris"),
             parameters({}),
@@ -115,11 +188,10 @@ class OutsideAutopilot(threading.Thread):
             lockstep=True,
             ground_links=0,
         )
-        self._port = port
         self.orders: dict[int, Any] = {}  # time in us -> what to do then
 
-    def run(self) -> None:
-        with connect(self._port) as line:
+    def talk(self) -> None:
+        with self.connected() as line:
             line.sendall(self.pixhawk.first_messages())
             while chunk := line.recv(65536):
                 line.sendall(self.pixhawk.receive(chunk, self._step))
@@ -129,13 +201,3 @@ class OutsideAutopilot(threading.Thread):
         for t_us in due:
             if self.orders[t_us](self.pixhawk.logic) is None:
                 del self.orders[t_us]
-
-
-def connect(port: int) -> socket.socket:
-    """Again and again, as PX4 does, until the bench listens."""
-    for _ in range(600):
-        try:
-            return socket.create_connection(("127.0.0.1", port), timeout=FLIGHT_GUARD_S)
-        except ConnectionRefusedError:
-            threading.Event().wait(0.1)
-    raise TimeoutError(f"nobody listens on port {port}")

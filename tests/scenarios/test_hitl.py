@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import socket
-import threading
 import time
 import tty
 from collections import Counter
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 import pytest
 from pymavlink.dialects.v20 import common as dialect
-from quad_runs import FLIGHT_GUARD_S, Bench, OutsideAutopilot
+from quad_runs import Bench, OutsideAutopilot
 
 from aeroloop.families.multirotor import airframe
 
@@ -93,13 +92,12 @@ class Board(OutsideAutopilot):
             1_500_000: lambda logic: logic.take_off(HOVER_M) if logic.status.armed else "not yet",
         }
         self.heard: Counter[str] = Counter()
-        self.enough = threading.Event()
         self._mav = dialect.MAVLink(None, srcSystem=1, srcComponent=1)
 
-    def run(self) -> None:
+    def talk(self) -> None:
         latest, due_s = None, 0.0
         answers, ears = dialect.MAVLink(None), dialect.MAVLink(None)
-        while not self.enough.is_set():
+        while not self.over.is_set():
             if select.select([self.line], [], [], 0.001)[0]:
                 try:
                     chunk = self.line.read()
@@ -157,10 +155,8 @@ def as_axes() -> Callable[[Any, int], Any]:
 def test_a_board_without_lockstep_takes_off_and_hovers(
     tmp_path: Path, port: Callable[[], Port], words: Callable[[Any, int], Any]
 ) -> None:
-    board = Board(port(), words)
-    board.start()
-    run = Bench(tmp_path, board.line.url, "--pace", "real", "--set", f"duration_s={FLIGHT_S}").end()
-    board.enough.set()
+    with Board(port(), words) as board:
+        run = Bench(tmp_path, board.line.url, "--pace", "real", "--set", f"duration_s={FLIGHT_S}").end()
     assert run.summary["ended"] == "completed", run.said
     assert run.metrics["height_max_m"] == pytest.approx(HOVER_M, abs=0.6)
     assert run.positions()[-1, 2] > HOVER_M - 1.0
@@ -178,11 +174,10 @@ def test_a_board_without_lockstep_takes_off_and_hovers(
 
 def test_a_line_that_is_unplugged_in_flight_ends_it_with_a_sentence(tmp_path: Path) -> None:
     cable = Cable()
-    board = Board(cable, as_actuators, leave_after=500)
     fast = ("--set", "sensors.imu.rate_hz=500", "--set", "world.step_s=0.002")
     bench = Bench(tmp_path, cable.url, "--pace", "real", *fast)
-    board.start()
-    board.join(FLIGHT_GUARD_S)
+    with Board(cable, as_actuators, leave_after=500) as board:
+        board.finish()
     cable.unplug()
     run = bench.end()
     assert run.exit_code == 3

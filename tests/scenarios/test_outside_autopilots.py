@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pymavlink.dialects.v20 import common as dialect
-from quad_runs import FLIGHT_GUARD_S, Bench, OutsideAutopilot, command, connect, free_port
+from quad_runs import FLIGHT_GUARD_S, Bench, OutsideAutopilot, Peer, command, free_port
 
 from aeroloop.controllers.pixhawk.types import FlightMode
 
@@ -29,8 +27,8 @@ def test_an_outside_autopilot_takes_off_and_lands(tmp_path: Path) -> None:
         6_500_000: lambda logic: logic.take_off(5.0),
         14_000_000: lambda logic: logic.set_mode(FlightMode.LAND),
     }
-    autopilot.start()
-    run = Bench(tmp_path, listening(port), "--set", "duration_s=28").end()
+    with autopilot:
+        run = Bench(tmp_path, listening(port), "--set", "duration_s=28").end()
     assert run.exit_code == 0, run.said
     assert f"waits for an autopilot on tcp://127.0.0.1:{port}" in run.said
     assert run.metrics["height_max_m"] == pytest.approx(5.0, abs=0.6)
@@ -56,33 +54,27 @@ def test_nobody_comes(tmp_path: Path) -> None:
     assert "docs/px4-sitl.md" in done.stderr, "how to start one"
 
 
-class Parrot(threading.Thread):
+class Parrot(Peer):
     """Answers every sample with the same controls; `spoil` may say something else."""
 
     def __init__(self, port: int, spoil: Any = None, leave_after: int = 0) -> None:
-        super().__init__(daemon=True)
-        self._port, self._spoil, self._leave_after = port, spoil, leave_after
+        super().__init__(port)
+        self._spoil, self._leave_after = spoil, leave_after
         self.answered = 0
 
-    def run(self) -> None:
+    def talk(self) -> None:
         mav = dialect.MAVLink(None, srcSystem=1, srcComponent=1)
         mav.robust_parsing = True
-        with connect(self._port) as line:
+        with self.connected() as line:
             line.sendall(dialect.MAVLink_command_long_message(0, 0, 511, 0, 115, 5000, 0, 0, 0, 0, 0).pack(mav))
             line.sendall(dialect.MAVLink_heartbeat_message(2, 12, 0, 0, 3, 3).pack(mav))
-            while chunk := self._read(line):
+            while chunk := line.recv(65536):
                 for message in mav.parse_buffer(chunk) or []:
                     if message.get_type() == "HIL_SENSOR":
                         self.answered += 1
                         if self.answered == self._leave_after:
                             return
                         line.sendall(self._answer(mav, message.time_usec))
-
-    def _read(self, line: socket.socket) -> bytes:
-        try:
-            return line.recv(65536)
-        except ConnectionResetError:
-            return b""
 
     def _answer(self, mav: Any, time_usec: int) -> bytes:
         said = self._spoil(mav, time_usec) if self._spoil else b""
@@ -99,10 +91,26 @@ def rubbish(mav: Any, time_usec: int) -> bytes:
     return b"\xfd\x09\x00junk" + takeover + past + (absurd if time_usec > 3_000_000 else b"")
 
 
+def test_what_goes_wrong_in_an_autopilot_here_is_raised_and_none_is_left_behind() -> None:
+    class Wrong(Peer):
+        def talk(self) -> None:
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"), Wrong(0):
+        pass
+    with pytest.raises(AssertionError, match="the flight's") as failed, Wrong(0) as wrong:
+        wrong.join(FLIGHT_GUARD_S)
+        raise AssertionError("the flight's")
+    assert failed.value.__notes__ == ["Wrong: ValueError('mine')"]
+    with Parrot(free_port()) as alone:
+        assert alone.is_alive()
+    assert not alone.is_alive() and not wrong.is_alive()
+
+
 def test_what_an_autopilot_says_wrong_is_counted_and_flies_nobody(tmp_path: Path) -> None:
     port = free_port()
-    Parrot(port, spoil=rubbish).start()
-    run = Bench(tmp_path, listening(port), "--set", "duration_s=5").end()
+    with Parrot(port, spoil=rubbish):
+        run = Bench(tmp_path, listening(port), "--set", "duration_s=5").end()
     assert run.summary["ended"] == "completed", run.said
     assert run.metrics["height_max_m"] < 0.2, "it never left the ground"
     assert run.events("ACTUATORS_REFUSED")
@@ -116,12 +124,10 @@ def test_what_an_autopilot_says_wrong_is_counted_and_flies_nobody(tmp_path: Path
 def test_one_that_leaves_may_come_back(tmp_path: Path) -> None:
     port = free_port()
     bench = Bench(tmp_path, listening(port), "--set", "duration_s=6")
-    first = Parrot(port, leave_after=500)
-    first.start()
-    first.join(FLIGHT_GUARD_S)
-    second = Parrot(port)
-    second.start()
-    run = bench.end()
+    with Parrot(port, leave_after=500) as first:
+        first.finish()
+    with Parrot(port) as second:
+        run = bench.end()
     assert run.summary["ended"] == "completed", run.said
     assert run.events("AUTOPILOT_LEFT")
     assert run.events("AUTOPILOT_BACK")
@@ -133,10 +139,9 @@ def test_one_that_leaves_may_come_back(tmp_path: Path) -> None:
 def test_one_that_leaves_for_good_is_in_the_log(tmp_path: Path) -> None:
     port = free_port()
     bench = Bench(tmp_path, listening(port), "--set", "duration_s=6")
-    only = Parrot(port, leave_after=500)
-    only.start()
-    only.join(FLIGHT_GUARD_S)
-    threading.Event().wait(1.0)  # time stands still: nothing happens any more that could be waited for
+    with Parrot(port, leave_after=500) as only:
+        only.finish()
+    bench.says("the autopilot disconnected")
     bench.process.send_signal(signal.SIGINT)
     run = bench.end()
     (left,) = run.events("AUTOPILOT_LEFT")
@@ -146,10 +151,8 @@ def test_one_that_leaves_for_good_is_in_the_log(tmp_path: Path) -> None:
 def test_a_second_one_on_the_same_port_does_no_harm(tmp_path: Path) -> None:
     port = free_port()
     bench = Bench(tmp_path, listening(port), "--set", "duration_s=6")
-    first, second = Parrot(port), Parrot(port)
-    first.start()
-    second.start()
-    run = bench.end()
+    with Parrot(port) as first, Parrot(port) as second:
+        run = bench.end()
     assert {first.answered, second.answered} == {1500, 0}
     assert run.exit_code == 0, run.said
     assert run.metrics["autopilot_restarts"] == 0
@@ -158,9 +161,8 @@ def test_a_second_one_on_the_same_port_does_no_harm(tmp_path: Path) -> None:
 def test_each_of_several_vehicles_has_its_port(tmp_path: Path) -> None:
     port = free_port()
     parrots = [Parrot(port), Parrot(port + 1)]
-    for parrot in parrots:
-        parrot.start()
-    run = Bench(tmp_path, listening(port), "--set", "vehicle.count=2", "--set", "duration_s=3").end()
+    with parrots[0], parrots[1]:
+        run = Bench(tmp_path, listening(port), "--set", "vehicle.count=2", "--set", "duration_s=3").end()
     assert run.exit_code == 0, run.said
     assert [parrot.answered for parrot in parrots] == [750, 750]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from pymavlink.dialects.v20 import common as dialect
-from quad_runs import FLIGHT_GUARD_S, NO_TELEMETRY, OutsideAutopilot, collect, command, connect, free_port
+from quad_runs import FLIGHT_GUARD_S, NO_TELEMETRY, OutsideAutopilot, collect, command, free_port
 
 from aeroloop.controllers.pixhawk.types import FlightMode
 from aeroloop.world.earth import Home
@@ -41,8 +41,8 @@ class JudgingPx4(OutsideAutopilot):
         self._mine = dialect.MAVLink(None)
         self._theirs = dialect.MAVLink(None)
 
-    def run(self) -> None:
-        with connect(self._port) as line:
+    def talk(self) -> None:
+        with self.connected() as line:
             line.sendall(self.peer.connect())
             while chunk := line.recv(65536):
                 for message in self._theirs.parse_buffer(chunk) or ():
@@ -72,18 +72,25 @@ def flown(tmp_path_factory: pytest.TempPathFactory) -> tuple[JudgingPx4, Any]:
         TAKE_OFF_US: lambda logic: logic.take_off(HEIGHT_M),
         LAND_US: lambda logic: logic.set_mode(FlightMode.LAND),
     }
-    px4.start()
     link, duration = f"tcp://127.0.0.1:{port}?listen", f"duration_s={END_S}"
-    done = subprocess.run(
-        command(
-            "quad-px4", "--link", link, "--set", duration, "--set", "link.start_timeout_s=60", *NO_TELEMETRY, out=folder
-        ),
-        capture_output=True,
-        text=True,
-        timeout=FLIGHT_GUARD_S,
-        check=False,
-    )
-    px4.join(FLIGHT_GUARD_S)
+    with px4:
+        done = subprocess.run(
+            command(
+                "quad-px4",
+                "--link",
+                link,
+                "--set",
+                duration,
+                "--set",
+                "link.start_timeout_s=60",
+                *NO_TELEMETRY,
+                out=folder,
+            ),
+            capture_output=True,
+            text=True,
+            timeout=FLIGHT_GUARD_S,
+            check=False,
+        )
     return px4, collect(folder, done.returncode, done.stdout + done.stderr)
 
 
