@@ -1,5 +1,5 @@
-"""NASA's atmospheric check cases (NASA/TM-2015-218675): every case against an independent simulation, and where the
-published values are known against their spread."""
+"""NASA's atmospheric check cases (NASA/TM-2015-218675): every case against an independent simulation, and against
+the spread of the published ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from aeroloop.families.freebody.streams import GEODETIC
 from aeroloop.flight.inline import fly_inline
 
 CASES = range(1, 11)
-PUBLISHED = (1, 2, 3, 6, 9)
+FEWEST_CHECKS = {4: 4}
+"""Of a case; case 4 has no motion to the side. Others have at least 8."""
 TIMES_S = (10.0, 30.0)
 Vec = NDArray[np.float64]
 
@@ -151,10 +152,10 @@ def test_every_case_equals_an_independent_simulation(case: int) -> None:
     assert far == {}
 
 
-@pytest.mark.parametrize("case", PUBLISHED)
+@pytest.mark.parametrize("case", CASES)
 def test_published_simulations_agree(case: int) -> None:
     scenario = scenario_of(case)
-    assert len(scenario.checks) >= 10
+    assert len(scenario.checks) >= FEWEST_CHECKS.get(case, 8)
     judged = checks.evaluate(scenario.checks, flown(case))
     assert [result.name for result in judged if not result.ok] == []
 
