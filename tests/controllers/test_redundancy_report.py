@@ -89,7 +89,7 @@ def test_the_section_says_who_flew_and_why(standby: Scenario) -> None:
     assert "active, board_1, board_2, spread, held_cycles over time" in str(figures.pictures)
     verdict = Section("verdict", "", [])
     page = render(Document("t", "t", "t", "pass", verdict, [section]))
-    assert "Who flew, and why" in page and "at most 1. Largest change of a thrust when a board failed: 0.2 N" in page
+    assert "Selected boards" in page and "at most 1. Largest change of a thrust when a board failed: 0.2 N" in page
 
 
 def test_a_flight_with_one_board_has_neither(standby: Scenario) -> None:

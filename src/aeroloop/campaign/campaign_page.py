@@ -74,7 +74,7 @@ def sections(judged: Judged, folder: Path) -> Iterator[Section]:
     notes = [Note(left_out)] if left_out else []
     yield Section("scatter", "Parameters of passed and failed flights", [Figures(pictures), *notes])
     yield Section("sensitivity", "Sensitivity", list(_sensitivity(judged, plots.sensitivity(judged))))
-    yield Section("failures", "What separates failed flights", [] if judged.faults else list(tree_blocks(judged)))
+    yield Section("failures", "Regression tree of failed flights", [] if judged.faults else list(tree_blocks(judged)))
     yield Section("worst", "Worst flights", [] if judged.faults else list(_worst(judged, folder)))
     yield Section("gave-up", "Flights that could not be flown", list(_gave_up(judged, folder)))
     yield Section("about", "About this campaign", list(_about(judged)))

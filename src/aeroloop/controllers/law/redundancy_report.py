@@ -110,4 +110,4 @@ def sections(scenario: RequestScenario, log: Log, summary: Mapping[str, Any]) ->
         ),
         Figures(signals(log, STREAM, "Boards", without=("reason", "since_s", *absent))),
     ]
-    return [Section("redundancy", "Who flew, and why", blocks)]
+    return [Section("redundancy", "Selected boards", blocks)]
