@@ -14,7 +14,8 @@ from aeroloop.analysis.family import metrics_of
 from aeroloop.analysis.statistics import Array, largest, rms
 from aeroloop.analysis.track import POSITION, QUATERNION, euler_rad
 from aeroloop.api.scenarios import scenario
-from aeroloop.campaign.plants import NONE, PLANTS, Cell, Plant
+from aeroloop.campaign.plant import NONE, Cell, Plant
+from aeroloop.campaign.plants import PLANTS
 from aeroloop.campaign.pooled import in_processes
 from aeroloop.core.angles import wrap_180
 from aeroloop.core.scenario import Scenario
