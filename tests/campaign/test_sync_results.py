@@ -12,7 +12,8 @@ import pytest
 
 from aeroloop.campaign import flying, page, tables
 from aeroloop.campaign.ideal import IDEAL, moved
-from aeroloop.campaign.plants import FULL, LINEAR, NO_LEARNING, PLANTS, Cell, cells, selected
+from aeroloop.campaign.plant import FULL, LINEAR, NO_LEARNING, Cell
+from aeroloop.campaign.plants import PLANTS, cells, selected
 from aeroloop.campaign.results import Results, acceptance
 from aeroloop.campaign.statements import statements
 from aeroloop.core.errors import ConfigError

@@ -12,7 +12,8 @@ from typer.testing import CliRunner, Result
 
 from aeroloop.campaign import flying, plants, sync_table
 from aeroloop.campaign.ideal import IDEAL, moved
-from aeroloop.campaign.plants import FULL, PLANTS, QUAD, RRR, Cell, cells, selected
+from aeroloop.campaign.plant import FULL, Cell
+from aeroloop.campaign.plants import PLANTS, QUAD, RRR, cells, selected
 from aeroloop.cli import app as cli
 from aeroloop.cli.progress import LINE_PERIOD_S, CountedLines
 from aeroloop.core.errors import ConfigError

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hil_flight import EXPECTED, HOME, STEP_NS, Wire, quad_sensors
 from msgspec import structs
 from quad_pilot import BRISK, Pilot
-from test_autopilot_flight import EXPECTED, HOME, STEP_NS, Wire, quad_sensors
 from test_quadrotor_world import tumble_both
 
 from aeroloop.actuators.motors import Motors

@@ -33,6 +33,8 @@ FLOWN = {
 }
 ON_OUR_BOARD = {**FLOWN, "multirotor": "quad-law-hover"}
 """The same where the multirotor is not flown by the virtual Pixhawk, but by its own estimator and law."""
+BOARDS = (*ON_OUR_BOARD.values(), "rrr-circle", "quad-pose")
+"""Scenarios whose boards fly on pil."""
 MOMENT = ("duration_s=0.6", "checks=[]")
 SENSORS = ("imu", "magnetometer", "barometer", "gnss")
 
@@ -204,8 +206,8 @@ def test_sil_flies_c_and_nothing_else(family: str, monkeypatch: pytest.MonkeyPat
         flown(ON_OUR_BOARD[family], 'loop="sil"')
 
 
-@pytest.mark.parametrize("family", FLOWN)
-def test_a_stale_board_is_refused(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("scenario", BOARDS)
+def test_a_stale_board_is_refused(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The flight's own image, as that of a law which has changed since."""
 
     def changed_since(scenario: Scenario, folder: Path) -> dict[str, object]:
@@ -214,7 +216,15 @@ def test_a_stale_board_is_refused(family: str, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(inline, "launch_settings", changed_since)
     with pytest.raises(LinkError, match="the board's image was built for another law or scenario"):
-        flown(ON_OUR_BOARD[family], 'loop="pil"')
+        flown(scenario, 'loop="pil"')
+
+
+def test_these_are_all_boards_with_firmware() -> None:
+    flown = {(each.family.name, each.flown_by.name) for each in (opened(name, 'loop="pil"') for name in BOARDS)}
+    every = (tables.family(kind) for kind in tables.FAMILIES)
+    assert flown == {
+        (row.name, name) for row in every for name, of in row.controllers.items() if tables.part(of).firmware
+    }
 
 
 FLOWN_BY = {

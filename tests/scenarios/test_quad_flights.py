@@ -124,7 +124,7 @@ def test_a_lost_link_brings_it_home(runs: Path) -> None:
     assert run.positions()[-1] == pytest.approx((0.0, 0.0, 0.06), abs=1.5)
 
 
-@pytest.mark.soak  # short: test_faults_in_flight.py, and tests/controllers/test_pixhawk_autopilot.py
+@pytest.mark.soak  # short: test_faults_in_flight.py, and tests/controllers/test_pixhawk_failsafes.py
 def test_without_satellites_it_comes_down(runs: Path) -> None:
     fault = '[{sensor="gnss", kind="silent", start_s=12.0}]'
     run = fly(runs, *ALOFT, "--set", f"sensors.faults={fault}")
@@ -134,7 +134,7 @@ def test_without_satellites_it_comes_down(runs: Path) -> None:
     assert run.metrics["touchdown_speed_max_m_s"] < 2.0
 
 
-@pytest.mark.soak  # short: tests/controllers/test_pixhawk_autopilot.py
+@pytest.mark.soak  # short: tests/controllers/test_pixhawk_failsafes.py
 def test_an_empty_battery_brings_it_down(runs: Path) -> None:
     run = fly(runs, *ALOFT, "--set", "autopilot.parameters.SIM_BAT_START=20.6")
     assert Failsafe.BATTERY_LOW in [int(event["value"]) for event in run.events("FAILSAFE")]

@@ -14,8 +14,10 @@ from aeroloop.analysis.family import metrics_of
 from aeroloop.analysis.statistics import Array, largest, rms
 from aeroloop.analysis.track import POSITION, QUATERNION, euler_rad
 from aeroloop.api.scenarios import scenario
-from aeroloop.campaign.plants import NONE, PLANTS, Cell, Plant
+from aeroloop.campaign.plant import NONE, Cell, Plant
+from aeroloop.campaign.plants import PLANTS
 from aeroloop.campaign.pooled import in_processes
+from aeroloop.core.angles import wrap_180
 from aeroloop.core.scenario import Scenario
 from aeroloop.flight.inline import fly_inline
 from aeroloop.recording.log import Log
@@ -78,7 +80,7 @@ def kick_deg(tilt_deg: Array, calm_deg: Array, since_s: float) -> float:
     count = min(len(tilt_deg), len(calm_deg))
     counted = calm_deg[:count, 0] >= since_s
     apart = tilt_deg[:count, 1:] - calm_deg[:count, 1:]
-    return largest(np.abs((apart[counted] + 180.0) % 360.0 - 180.0).ravel())
+    return largest(np.abs(wrap_180(apart[counted])).ravel())
 
 
 def _tilt_deg(log: Log) -> Array:

@@ -12,8 +12,8 @@ from aeroloop.analysis.drawing import WIDTH_IN, Picture, colors, legend_above, p
 from aeroloop.analysis.page import Document
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, check_grade
 from aeroloop.campaign import tables
-from aeroloop.campaign.ideal import WHY, WITHIN
-from aeroloop.campaign.plants import FULL, LAWS, PLANTS
+from aeroloop.campaign.plant import FULL, LAWS
+from aeroloop.campaign.plants import PLANTS
 from aeroloop.campaign.results import Check, Results
 from aeroloop.campaign.statements import Statement
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
@@ -22,10 +22,6 @@ _SHOWN = ("pid", "smc", "smc-sync", FULL, "pid-equal", "pid-high", "esc")
 _ORDER = (*_SHOWN, *(law for law in LAWS if law not in _SHOWN))
 COLOR = dict(zip(_ORDER, colors(len(_ORDER)), strict=False))
 """The same in both pictures."""
-MEANING = {
-    "rrr": "Equal errors of all joints turn the platform, differences between them move it sideways.",
-    "quad": "Equal errors of all rotors change lift, differences between them turn the aircraft.",
-}
 IDEAL = (
     "Ideal loop: the numbers of a simulation of law and plant alone, without sensors, link and estimator, for which "
     "the limits were set."
@@ -70,7 +66,7 @@ def _table(results: Results, plant: str) -> Section:
         plant,
         of.title,
         [
-            Text(MEANING[plant]),
+            Text(of.meaning),
             Figures([controllers(results, plant)]),
             Table([Column("disturbance", "name"), Column("controller", "text"), *titles], lines),
             Note(f"{meanings}. Disturbances from {of.start_s:g} s on, numbers from {of.evaluate_from_s:g} s on."),
@@ -114,7 +110,7 @@ def _not_better(found: Sequence[Statement]) -> Section:
 
 def _differences(results: Results) -> Iterator[Block]:
     for plant in results.plants:
-        yield Text(f"{PLANTS[plant].title}, by more than {100 * WITHIN[plant]:.0f} %. {WHY[plant]}")
+        yield Text(PLANTS[plant].differs)
         titles = [Column("disturbance", "name"), Column("number", "text"), Column("bench (ideal loop)", "text")]
         yield Table(titles, tables.differing(results, plant) or [tables.NOTHING])
 

@@ -23,6 +23,7 @@ from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.pooled import in_processes
 from aeroloop.campaign.redundancy_failures import BY_NAME, NONE, Cell, Failure, planned
 from aeroloop.campaign.redundancy_flown import Flown, keep, kept
+from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.fault_offers import check_planned
@@ -179,7 +180,7 @@ def judge(one: Flown, calm: Flown) -> Result:
         return replace(nothing, why=one.refused)
     count = min(len(one.truth), len(calm.truth))
     apart = one.truth[:count, 1:] - calm.truth[:count, 1:]
-    turned = (apart[:, 3:] + np.pi) % (2 * np.pi) - np.pi
+    turned = wrap_pi_half_open(apart[:, 3:])
     apart_m, apart_rad = float(np.abs(apart[:, :3]).max()), float(np.abs(turned).max())
     jump_N = _jump_N(one.command, calm.command)
     near = apart_m <= APART_M and apart_rad <= APART_RAD

@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from aeroloop.campaign.plants import FULL, NO_LEARNING, NONE, PLANTS, Cell
+from aeroloop.campaign.plant import FULL, NO_LEARNING, NONE, Cell
+from aeroloop.campaign.plants import PLANTS
 
 Numbers = Mapping[str, float]
 
@@ -80,23 +81,7 @@ class Check:
         return f"<= {self.most:.4g}" if math.isinf(self.least) else f"{self.least:.4g} to {self.most:.4g}"
 
 
-RATIOS = (
-    *(("rrr", "load", "sync", 4.0, 5.8), ("rrr", "friction", "sync", 3.5, 4.6), ("rrr", "payload", "sync", 3.5, 4.8)),
-    *(("rrr", "weak", "sync", 2.5, 3.7), ("rrr", "all", "sync", 4.0, 6.0), ("rrr", "noise", "sync", 1.8, 2.4)),
-    *(("quad", "weak", "sync", 5.0, 7.0), ("quad", "load", "sync", 5.0, 8.5), ("quad", "payload", "sync", 1.6, 2.2)),
-    *(("quad", "weak", "kick", 6.0, 15.0), ("quad", "load", "kick", 3.0, 7.8)),
-)
-"""pid over smc-sync-pidnn: plant, disturbance, number, least ratio, ratio in an ideal loop."""
 POSITION_WITHIN = 0.2
-LEARNING = (
-    ("rrr", "load", 2.0, 0.740 / 0.273),
-    ("quad", "weak", 2.0, 2.00 / 0.687),
-    ("quad", "load", 2.0, 4.60 / 1.28),
-)
-"""Synchronisation error without learning over with it."""
-EQUAL = {("quad", "payload"): 1.01}
-"""Rows in which smc-sync-pidnn may have this many times the synchronisation error of smc-sync."""
-NOT_ORDERED = {("quad", "noise")}
 
 
 def acceptance(results: Results) -> list[Check]:
@@ -114,32 +99,37 @@ def _completed(results: Results) -> Iterator[Check]:
 
 
 def _ratios(results: Results) -> Iterator[Check]:
-    for plant, disturbance, key, least, ideal in RATIOS:
-        if not results.has(plant, disturbance, "pid", FULL):
-            continue
-        value = results.ratio(plant, disturbance, key, "pid")
-        yield Check(f"{plant} {disturbance}: {key}, pid / {FULL}", value, least=least, ideal=ideal)
-        if PLANTS[plant].has("position"):
-            value = results.ratio(plant, disturbance, "position", "pid") / value
-            name = f"{plant} {disturbance}: this ratio of position over that of sync"
-            yield Check(name, value, 1.0 - POSITION_WITHIN, 1.0 + POSITION_WITHIN)
+    """pid over the law."""
+    for plant in PLANTS.values():
+        for disturbance, key, least, ideal in plant.ratios:
+            if not results.has(plant.key, disturbance, "pid", FULL):
+                continue
+            value = results.ratio(plant.key, disturbance, key, "pid")
+            yield Check(f"{plant.key} {disturbance}: {key}, pid / {FULL}", value, least=least, ideal=ideal)
+            if plant.has("position"):
+                value = results.ratio(plant.key, disturbance, "position", "pid") / value
+                name = f"{plant.key} {disturbance}: this ratio of position over that of sync"
+                yield Check(name, value, 1.0 - POSITION_WITHIN, 1.0 + POSITION_WITHIN)
 
 
 def _learning(results: Results) -> Iterator[Check]:
-    for plant, disturbance, least, ideal in LEARNING:
-        if results.has(plant, disturbance, NO_LEARNING, FULL):
-            value = results.ratio(plant, disturbance, "sync", NO_LEARNING)
-            yield Check(f"{plant} {disturbance}: sync, {NO_LEARNING} / {FULL}", value, least=least, ideal=ideal)
+    """Synchronisation error without learning over with it."""
+    for plant in PLANTS.values():
+        for disturbance, least, ideal in plant.learning:
+            if results.has(plant.key, disturbance, NO_LEARNING, FULL):
+                value = results.ratio(plant.key, disturbance, "sync", NO_LEARNING)
+                yield Check(f"{plant.key} {disturbance}: sync, {NO_LEARNING} / {FULL}", value, least=least, ideal=ideal)
 
 
 def _order(results: Results) -> Iterator[Check]:
     """Coupling makes the synchronisation error smaller, and learning makes it smaller still."""
     for plant in results.plants:
+        of = PLANTS[plant]
         for disturbance in results.disturbances(plant):
-            if (plant, disturbance) in NOT_ORDERED or not results.has(plant, disturbance, "smc", "smc-sync", FULL):
+            if disturbance in of.not_ordered or not results.has(plant, disturbance, "smc", "smc-sync", FULL):
                 continue
             coupled = results.ratio(plant, disturbance, "sync", "smc-sync", "smc")
             learnt = results.ratio(plant, disturbance, "sync", FULL, "smc-sync")
             yield Check(f"{plant} {disturbance}: sync, smc-sync / smc", coupled, most=1.0)
-            most = EQUAL.get((plant, disturbance), 1.0)
+            most = of.sync_most.get(disturbance, 1.0)
             yield Check(f"{plant} {disturbance}: sync, {FULL} / smc-sync", learnt, most=most)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aeroloop.analysis import page as pages
 from aeroloop.campaign import flying, tables
-from aeroloop.campaign.plants import Cell
+from aeroloop.campaign.plant import Cell
 from aeroloop.campaign.results import Check, Results, acceptance
 from aeroloop.campaign.statements import Statement, statements
 from aeroloop.core.errors import ConfigError, not_written

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from aeroloop.analysis.summary import json_safe, versions
-from aeroloop.campaign.ideal import WHY, WITHIN, moved
-from aeroloop.campaign.plants import FULL, PLANTS, Cell, Column, Plant
+from aeroloop.campaign.ideal import moved
+from aeroloop.campaign.plant import FULL, Cell, Column, Plant
+from aeroloop.campaign.plants import PLANTS
 from aeroloop.campaign.results import Check, Results
 from aeroloop.campaign.statements import Statement
 
@@ -82,7 +83,7 @@ def _differences(results: Results) -> list[str]:
     """Numbers that are farther from the ideal loop's than the tolerance, and why."""
     lines = ["## Where the bench differs from an ideal loop", ""]
     for plant in results.plants:
-        lines += [f"{PLANTS[plant].title}, by more than {100 * WITHIN[plant]:.0f} %. {WHY[plant]}", ""]
+        lines += [PLANTS[plant].differs, ""]
         lines += ["| disturbance | number | bench (ideal loop) |", "|---|---|---|"]
         lines += [f"| {' | '.join(row)} |" for row in differing(results, plant) or [NOTHING]]
         lines.append("")

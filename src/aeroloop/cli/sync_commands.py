@@ -18,7 +18,7 @@ from aeroloop.cli.console import plain
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
 
 if TYPE_CHECKING:
-    from aeroloop.campaign.plants import Cell
+    from aeroloop.campaign.plant import Cell
     from aeroloop.campaign.sync_table import Judged
 
 EPILOG = (

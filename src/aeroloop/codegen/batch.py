@@ -15,10 +15,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from aeroloop.codegen.single import LARGEST, SMALLEST_NORMAL
 from aeroloop.core.errors import ConfigError
-
-SMALLEST, LARGEST = 1.2e-38, 3.4e38
-"""Magnitudes of normal numbers in single precision: below them a processor that flushes to zero computes otherwise."""
 
 _BINARY = {ca.OP_ADD: "add", ca.OP_SUB: "sub", ca.OP_MUL: "mul", ca.OP_DIV: "div"}
 _BINARY |= {ca.OP_FMIN: "min", ca.OP_FMAX: "max", ca.OP_ATAN2: "atan2"}
@@ -107,10 +105,10 @@ class _Lowering:
         return self._known[statement]
 
     def _constant(self, value: float) -> int:
-        if not math.isfinite(value) or (value != 0 and not SMALLEST <= abs(value) <= LARGEST):
+        if not math.isfinite(value) or (value != 0 and not SMALLEST_NORMAL <= abs(value) <= LARGEST):
             raise ConfigError(
                 f"{self.function.name()}: the constant {value:g} is no normal number in single precision; expected 0 "
-                f"or a magnitude from {SMALLEST:g} to {LARGEST:g}"
+                f"or a magnitude from {SMALLEST_NORMAL:g} to {LARGEST:g}"
             )
         return self._add(Statement("const", constant=value))
 

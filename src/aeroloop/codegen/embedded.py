@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from aeroloop.codegen.single import LARGEST, SMALLEST
 from aeroloop.core.errors import ConfigError
 
 FLAGS = (
@@ -89,7 +90,7 @@ def _constant(text: str, name: str) -> str:
     if not np.isfinite(value) or (value == 0 and float(text) != 0):
         raise ConfigError(
             f"{name}: the constant {float(text):g} does not fit single precision; "
-            "expected a magnitude from 1e-45 to 3.4e38"
+            f"expected a magnitude from {SMALLEST:g} to {LARGEST:g}"
         )
     return f"{value:.8e}f"
 

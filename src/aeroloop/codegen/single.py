@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32]
 F = np.float32
 
+LARGEST, SMALLEST_NORMAL, SMALLEST = 3.4e38, 1.2e-38, 1e-45
+"""Magnitudes of single precision. Numbers below the smallest normal one lose digits, and a processor that flushes to
+zero computes otherwise: generated C for one processor may have them as constants, programs for any must not."""
+
 
 @cache
 def _library() -> ctypes.CDLL:

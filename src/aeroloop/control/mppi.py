@@ -27,6 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.frames import Vec
 
 STATES, AUGMENTED, INPUTS, REFERENCE, INTEGRALS = 16, 20, 4, 8, 4
@@ -188,7 +189,7 @@ class Mppi:
         error = measured - own.state_eq
         error[list(own.referenced)] = measured[list(own.referenced)] - reference
         off_yaw = float(error[own.yaw])
-        error[own.yaw] = math.remainder(off_yaw, math.tau) if math.isfinite(off_yaw) else math.nan
+        error[own.yaw] = wrap_pi(off_yaw) if math.isfinite(off_yaw) else math.nan
         tracked = error[list(own.referenced[:INTEGRALS])]
         integral, before = memory[2 : 2 + INTEGRALS], memory[2 + INTEGRALS : 2 + 2 * INTEGRALS]
         integral = integral + period_s / 2 * (tracked + before)

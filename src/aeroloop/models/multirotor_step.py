@@ -24,7 +24,8 @@ from aeroloop.models.rigid_body import rotation
 
 LARGEST = 1.7976931348623157e308
 TINY = 1e-40
-"""Added to a squared rate: zero rate then needs no special case."""
+"""Added to a squared rate: zero rate then needs no special case. In double precision alone, since this is no normal
+number in single (`codegen.single`): batches fly `turned_little`."""
 
 
 class MotorGains(NamedTuple):

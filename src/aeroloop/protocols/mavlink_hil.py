@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
+from aeroloop.core.geodesy import wrap_longitude
 from aeroloop.core.signals import new_tuple
 from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, key_of
 
@@ -309,7 +310,7 @@ def _place(lat_deg: float, lon_deg: float, alt_m: float, message: str) -> tuple[
     """degE7, degE7, mm."""
     if not (-90.0 <= lat_deg <= 90.0 and math.isfinite(lon_deg) and abs(alt_m) < 2e6):
         raise ValueError(f"{message}: {lat_deg} deg, {lon_deg} deg, {alt_m} m is not a position on or near the earth.")
-    return round(lat_deg * 1e7), round(((lon_deg + 180.0) % 360.0 - 180.0) * 1e7), round(alt_m * 1e3)
+    return round(lat_deg * 1e7), round(wrap_longitude(lon_deg) * 1e7), round(alt_m * 1e3)
 
 
 def _u16(value: float) -> int:

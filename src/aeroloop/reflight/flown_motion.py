@@ -12,6 +12,7 @@ import numpy as np
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
+from aeroloop.core.geodesy import wrap_longitude
 from aeroloop.flown.record import FlightRecord
 from aeroloop.reflight.rollout import STEP_S, Site
 from aeroloop.world.atmosphere import PRESSURE_EXPONENT, R_J_KG_K, Atmosphere, Day
@@ -137,7 +138,7 @@ def _translation(record: FlightRecord, t_s: Vec) -> tuple[Vec, Vec, bool]:
 def _home(record: FlightRecord, at_s: float) -> Home:
     at = np.array([at_s])
     lat, lon, alt = (float(interpolated(record, name, at)[0]) for name in ("lat", "lon", "alt"))
-    return Home(lat_deg=lat, lon_deg=(lon + 180.0) % 360.0 - 180.0, alt_m=min(max(alt, LOWEST_M), HIGHEST_M))
+    return Home(lat_deg=lat, lon_deg=wrap_longitude(lon), alt_m=min(max(alt, LOWEST_M), HIGHEST_M))
 
 
 def _site(record: FlightRecord, t_s: Vec, pos_W: Vec, remarks: list[str]) -> Site:

@@ -18,6 +18,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.config import Config, meta
 from aeroloop.core.frames import Vec3
 from aeroloop.core.noise_source import Normals
@@ -71,7 +72,7 @@ class RotorAngles:
 
     def sampled(self) -> None:
         """The next sample period begins; whole turns are dropped, so that angles stay exact."""
-        self.now = [math.remainder(angle, math.tau) for angle in self.now]
+        self.now = [wrap_pi(angle) for angle in self.now]
         self.last = list(self.now)
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 
-import pymap3d
-
 from aeroloop.core import geodesy
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import Origin
 
 
 def local_from_geodetic(origin: Origin, lat_deg: float, lon_deg: float) -> tuple[float, float]:
     """East and north of the origin, at the origin's height. Slow: for waypoints, not for every step."""
-    east, north, _ = pymap3d.geodetic2enu(lat_deg, lon_deg, origin.alt_m, origin.lat_deg, origin.lon_deg, origin.alt_m)
-    return float(east), float(north)
+    plane = geodesy.TangentPlane(origin.lat_deg, origin.lon_deg, origin.alt_m)
+    east, north, _ = plane.local(lat_deg, lon_deg, origin.alt_m)
+    return east, north
 
 
 def geodetic_from_local(origin: Origin, pos_W: Vec3) -> tuple[float, float, float]:
@@ -25,4 +25,4 @@ def geodetic_from_local(origin: Origin, pos_W: Vec3) -> tuple[float, float, floa
 
 def yaw_from_heading(heading_deg: float) -> float:
     """From clockwise from north, as in MAVLink, to counter-clockwise from east."""
-    return math.remainder(math.pi / 2 - math.radians(heading_deg), math.tau)
+    return wrap_pi(math.pi / 2 - math.radians(heading_deg))

@@ -18,6 +18,7 @@ import casadi as ca
 
 from aeroloop.control.board_law import BoardLaw
 from aeroloop.control.clipping import nan_shown
+from aeroloop.control.toolkit import wrapped
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.families.helicopter import model
 from aeroloop.families.helicopter.airframe import Helicopter
@@ -36,10 +37,6 @@ LEAN_MOST_RAD = 0.3
 INTEGRAL_MOST = (12.0, 12.0, 6.0, 3.0)
 GOVERNED_MOST = 0.5
 """Largest throttle of the governor's integral."""
-
-
-def wrapped(angle: ca.SX) -> ca.SX:
-    return ca.atan2(ca.sin(angle), ca.cos(angle))
 
 
 def within(value: Any, low: Any, high: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal, NamedTuple
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
 from aeroloop.ground.config import Route
@@ -87,7 +88,7 @@ def at(table: Reference, t_s: float) -> Setpoint:
         pos_W,
         (speed * east, speed * north, 0.0),
         (change * east, change * north, 0.0),
-        math.remainder(yaw, math.tau),
+        wrap_pi(yaw),
         yaw_rate,
     )
 

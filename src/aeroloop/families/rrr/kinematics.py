@@ -22,6 +22,7 @@ import casadi as ca
 import numpy as np
 
 from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec
 from aeroloop.families.rrr.robot import LEG_ANGLES_RAD, LEGS, Robot
@@ -55,7 +56,7 @@ def legs(robot: Robot, pose: Any) -> Legs:
         joint = pose[0:2] + r * ca.vertcat(ca.cos(on_platform), ca.sin(on_platform))
         d = joint - base
         inward, left = ca.vertcat(-math.cos(angle), -math.sin(angle)), ca.vertcat(math.sin(angle), -math.cos(angle))
-        direction = _in_circle(angle + math.pi) + ca.atan2(ca.dot(left, d), ca.dot(inward, d))
+        direction = wrap_pi(angle + math.pi) + ca.atan2(ca.dot(left, d), ca.dot(inward, d))
         span2 = ca.sumsqr(d)
         q_i = direction + ca.acos((span2 + l1**2 - l2**2) / (2 * ca.sqrt(span2) * l1))
         elbow = base + l1 * ca.vertcat(ca.cos(q_i), ca.sin(q_i))
@@ -67,10 +68,6 @@ def legs(robot: Robot, pose: Any) -> Legs:
         rows.append(ca.horzcat(v[0], v[1], r * (-v[0] * ca.sin(on_platform) + v[1] * ca.cos(on_platform))))
         arms.append(l1 * (-v[0] * ca.sin(q_i) + v[1] * ca.cos(q_i)))
     return Legs(*(ca.vertcat(*parts) for parts in (q, distal, elbows, joints, rows, arms)))
-
-
-def _in_circle(angle: float) -> float:
-    return math.remainder(angle, math.tau)
 
 
 def jacobian(at: Legs) -> Any:

@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from aeroloop.codegen.host import fastest
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.frames import Vec
 from aeroloop.families.rrr import dynamics
 from aeroloop.families.rrr.disturbances import NOTHING, Acting
@@ -113,7 +114,7 @@ class Multibody:
         reached = kinematics.at(pose)
         q_rate = kinematics.jacobian(pose) @ rate
         for leg, (q, distal) in enumerate(zip(reached.q, reached.distal, strict=True)):
-            data.qpos[2 * leg : 2 * leg + 2] = q, math.remainder(distal - q, math.tau)
+            data.qpos[2 * leg : 2 * leg + 2] = q, wrap_pi(distal - q)
             data.qvel[2 * leg : 2 * leg + 2] = q_rate[leg], self._distal_rate(pose, rate, leg, q, distal, q_rate[leg])
         data.qpos[2 * LEGS :], data.qvel[2 * LEGS :] = pose, rate
         mujoco.mj_forward(self._model, data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.route_offer import DrawnRoute, RouteOffer, space_of
 from aeroloop.planning.route_limits import Limits
@@ -34,7 +35,7 @@ def changes(scenario: TiltrotorScenario, route: DrawnRoute, file: str) -> dict[s
 
 
 def _first_yaw_rad(route: DrawnRoute) -> float:
-    return round(math.remainder(float(route.timed.yaw_rad[0]), math.tau), 6)
+    return round(wrap_pi(float(route.timed.yaw_rad[0])), 6)
 
 
 ROUTE = RouteOffer[TiltrotorScenario](
