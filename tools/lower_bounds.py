@@ -16,7 +16,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("dash", "joystick")
+EXTRAS = ("dash", "joystick", "vision")
 TOOLS = (
     *("ambiance", "foxglove-schemas-protobuf", "hypothesis", "mcap-protobuf-support", "pytest", "pytest-xdist"),
     *("pyulog", "setuptools"),
@@ -26,6 +26,7 @@ TESTS = tuple(
     f"tests/{name}"
     for name in (
         "package",
+        "campaign",
         "recording",
         "realtime",
         "codegen",

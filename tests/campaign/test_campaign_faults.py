@@ -81,8 +81,9 @@ def killed_at_random(folder: Path, kills: int, flights: int, seed: int, own: str
 
 
 def test_killed_at_a_few_moments(tmp_path: Path) -> None:
-    write_files(tmp_path, flights=8)
-    killed_at_random(tmp_path, kills=2, flights=8, seed=4)
+    """A worker, then the driver."""
+    write_files(tmp_path, flights=5)
+    killed_at_random(tmp_path, kills=2, flights=5, seed=8)
 
 
 @pytest.mark.soak

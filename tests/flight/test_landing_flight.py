@@ -52,7 +52,8 @@ def flown(
 
 
 def test_it_lands_on_the_pad_that_it_sees_and_repeats(tmp_path: Path) -> None:
-    """The second flight has its autopilot in a process of its own: the same bytes, the same flight."""
+    """The second flight, of which the first frames are enough, has its autopilot in a process of its own: the same
+    bytes, the same flight."""
     plan = scenario()
     outcome, log = flown(plan, tmp_path / "one")
     assert outcome.error is None
@@ -60,9 +61,12 @@ def test_it_lands_on_the_pad_that_it_sees_and_repeats(tmp_path: Path) -> None:
     assert numbers["touchdown_m"] < 0.15
     assert numbers["pad_seen_pct"] > 80.0
     assert np.all(np.diff(log.column("landing", "number")) == 1)
-    _, again = flown(scenario("link.url=loopback://"), tmp_path / "two")
-    assert log_sha256(log) == log_sha256(again)
-    assert log.column("camera", "crc32").tolist() == again.column("camera", "crc32").tolist()
+    _, again = flown(scenario("link.url=loopback://", "duration_s=12.0"), tmp_path / "two")
+    for stream in (each.name for each in log.streams if each.simulated and len(log.rows[each.name])):
+        rows = again.rows[stream][again.column(stream, "t_s") < 11.9]
+        assert np.array_equal(log.rows[stream][: len(rows)], rows, equal_nan=True), stream
+    seen = again.column("camera", "crc32").tolist()
+    assert len(seen) >= 20 and log.column("camera", "crc32").tolist()[: len(seen)] == seen
 
 
 def test_a_flight_goes_on_without_its_companion(tmp_path: Path) -> None:
@@ -92,7 +96,7 @@ def test_a_camera_that_dies_in_flight_is_started_again_and_its_companion_misses_
             killed.append(flight._children["camera"].process.pid)
             os.kill(killed[0], signal.SIGKILL)
 
-    plan = scenario("cameras[0].size_px=[64, 48]", "duration_s=14.0")
+    plan = scenario("cameras[0].size_px=[64, 48]", "duration_s=11.5")
     _, whole = flown(plan, tmp_path / "whole")
     outcome, log = flown(plan, tmp_path / "killed", progress=kill)
     assert outcome.error is None and killed

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,12 @@ def test_the_install_page_names_this_version() -> None:
     assert f"pip install aeroloop-{aeroloop.__version__}-py3-none-any.whl" in (ROOT / "docs" / "install.md").read_text(
         "utf-8"
     )
+
+
+def test_the_install_page_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    table = re.findall(r"^\| `\[(\w+)\]` \|", (ROOT / "docs" / "install.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(table) == sorted(project["optional-dependencies"])
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/install.md", "docs/first-flights.md", "docs/command-examples.md"])
