@@ -33,6 +33,7 @@ SHORT = (
     "pad.pos_m=[0.4, -0.3]",
     "pilot.waypoints=[{pos_m=[0.0, 0.0, 2.5]}]",
 )
+SLOW = "cameras[0].rate_hz=5.0"
 
 
 def scenario(*changes: str) -> Scenario:
@@ -54,19 +55,19 @@ def flown(
 def test_it_lands_on_the_pad_that_it_sees_and_repeats(tmp_path: Path) -> None:
     """The second flight, of which the first frames are enough, has its autopilot in a process of its own: the same
     bytes, the same flight."""
-    plan = scenario()
+    plan = scenario(SLOW)
     outcome, log = flown(plan, tmp_path / "one")
     assert outcome.error is None
     numbers = metrics(plan, log)
     assert numbers["touchdown_m"] < 0.15
     assert numbers["pad_seen_pct"] > 80.0
     assert np.all(np.diff(log.column("landing", "number")) == 1)
-    _, again = flown(scenario("link.url=loopback://", "duration_s=12.0"), tmp_path / "two")
+    _, again = flown(scenario(SLOW, "link.url=loopback://", "duration_s=13.0"), tmp_path / "two")
     for stream in (each.name for each in log.streams if each.simulated and len(log.rows[each.name])):
-        rows = again.rows[stream][again.column(stream, "t_s") < 11.9]
+        rows = again.rows[stream][again.column(stream, "t_s") < 12.9]
         assert np.array_equal(log.rows[stream][: len(rows)], rows, equal_nan=True), stream
     seen = again.column("camera", "crc32").tolist()
-    assert len(seen) >= 20 and log.column("camera", "crc32").tolist()[: len(seen)] == seen
+    assert len(seen) >= 15 and log.column("camera", "crc32").tolist()[: len(seen)] == seen
 
 
 def test_a_flight_goes_on_without_its_companion(tmp_path: Path) -> None:

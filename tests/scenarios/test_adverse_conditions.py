@@ -55,7 +55,7 @@ CODES: Mapping[signal.Signals, int] = {signal.SIGINT: EXIT_INTERRUPTED, signal.S
     ("module", "number"),
     [
         ("msgspec", signal.SIGINT),  # before the program's handlers
-        ("aeroloop.api.flying", signal.SIGINT),
+        pytest.param("aeroloop.api.flying", signal.SIGINT, marks=pytest.mark.soak),
         ("mujoco._structs", signal.SIGTERM),  # imported by a compiled module, which makes an ImportError of it
     ],
 )
@@ -117,6 +117,7 @@ def test_shared_memory_that_lacks_is_named(bench: Bench, options: str, words: st
     bench.assert_clean()
 
 
+@pytest.mark.soak  # short: test_output.py, with a command that flies nothing
 def test_a_verdict_that_cannot_be_printed_is_kept(bench: Bench) -> None:
     with Path("/dev/full").open("w") as full:
         ended = bench.run(*FLY, "--no-report", "--json", before=lambda: os.dup2(full.fileno(), 1) and None)
