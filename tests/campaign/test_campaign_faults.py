@@ -161,7 +161,7 @@ def test_a_worker_whose_disk_is_full_ends_the_campaign(tmp_path: Path) -> None:
         store.begin(campaign.about())
         store.plan([("0" * 24, 1, {}, 1)], campaign.edition)
         driver = Driver(store, 1.0, 0, Progress(1, 1))
-        with pytest.raises(StorageError, match="the disk is full; what was flown is kept, and the same command goes"):
+        with pytest.raises(StorageError, match="what was flown is kept, and the same command continues"):
             driver.fly([Task("0" * 24, "", (), "")], Full())
         assert [row.state for row in store.rows()] == ["planned"]
 

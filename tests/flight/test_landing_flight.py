@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from aeroloop.analysis.landing_metrics import metrics
 from aeroloop.core.paths import SCENARIOS
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.scenario_files import load
+from aeroloop.flight.flight_control import FlightControl
 from aeroloop.flight.process_table import roles
 from aeroloop.flight.results import LOG
 from aeroloop.flight.supervisor import Flight, Outcome
@@ -34,6 +37,7 @@ SHORT = (
     "pilot.waypoints=[{pos_m=[0.0, 0.0, 2.5]}]",
 )
 SLOW = "cameras[0].rate_hz=5.0"
+GUARD_S = 120.0
 
 
 def scenario(*changes: str) -> Scenario:
@@ -44,11 +48,10 @@ def flown(
     plan: Scenario,
     out: Path,
     ready: Callable[[Flight], None] = lambda _: None,
-    progress: Callable[[Flight, float], None] = lambda *_: None,
 ) -> tuple[Outcome, Log]:
     out.mkdir()
     with Flight(plan, out) as flight:
-        outcome = flight.fly(lambda flown_s: progress(flight, flown_s), ready=lambda _: ready(flight))
+        outcome = flight.fly(lambda flown_s: None, ready=lambda _: ready(flight))
     return outcome, read(out / LOG)
 
 
@@ -88,19 +91,35 @@ def test_a_flight_goes_on_without_its_companion(tmp_path: Path) -> None:
     assert metrics(scenario(), log)["touchdown_m"] > 0.2
 
 
+def kill_the_camera(flight: Flight, control: FlightControl, at_s: float) -> float:
+    """Between two steps of a flight that was started paused; returns the simulated time."""
+    stands_s, deadline_s = 0.0, time.monotonic() + GUARD_S
+    try:
+        while not control.paused:
+            assert time.monotonic() < deadline_s, "the flight does not begin"
+            time.sleep(0.005)
+        while stands_s < at_s:
+            stands_s = control.step(100)
+        flight._children["camera"].process.kill()
+    finally:
+        control.resume()
+    return stands_s
+
+
 def test_a_camera_that_dies_in_flight_is_started_again_and_its_companion_misses_no_frame(tmp_path: Path) -> None:
     """In lockstep: the flight is that of a camera which lived."""
-    killed: list[int] = []
-
-    def kill(flight: Flight, flown_s: float) -> None:
-        if flown_s > 10.5 and not killed:
-            killed.append(flight._children["camera"].process.pid)
-            os.kill(killed[0], signal.SIGKILL)
-
     plan = scenario("cameras[0].size_px=[64, 48]", "duration_s=11.5")
     _, whole = flown(plan, tmp_path / "whole")
-    outcome, log = flown(plan, tmp_path / "killed", progress=kill)
-    assert outcome.error is None and killed
+    (tmp_path / "killed").mkdir()
+    with Flight(plan, tmp_path / "killed", paused=True) as flight, ThreadPoolExecutor(1) as beside:
+        killed: list[Future[float]] = []
+        outcome = flight.fly(
+            lambda flown_s: None,
+            ready=lambda launch: killed.append(beside.submit(kill_the_camera, flight, FlightControl(launch), 10.52)),
+        )
+    assert 10.52 <= killed[0].result() < 11.0
+    log = read(tmp_path / "killed" / LOG)
+    assert outcome.error is None
     assert "the camera process was killed by SIGKILL: it is started again" in outcome.remarks
     assert log.column("camera", "crc32").tolist() == whole.column("camera", "crc32").tolist()
     assert log_sha256(log) == log_sha256(whole)
