@@ -52,7 +52,9 @@ def killed_at_random(folder: Path, kills: int, flights: int, seed: int, own: str
                 driver = run()
             aim = min(flights - 2, len(before) + moments.randrange(0, max(1, 2 * flights // kills)))
             whom = moments.choice(("driver", "worker"))
-            wait_for(lambda aim=aim: in_the_air(aim))
+            wait_for(lambda aim=aim, driver=driver: in_the_air(aim) or driver.poll() is not None)
+            if driver.poll() is not None:
+                break  # the last flights were over before this moment was seen
             workers = processes(mark, WORKER)
             if whom == "driver" or not workers:
                 driver.kill()
@@ -68,6 +70,7 @@ def killed_at_random(folder: Path, kills: int, flights: int, seed: int, own: str
             after = rows_flown(folder / "out")
             assert {key: after[key] for key in before} == before
             before = after
+        assert left < kills
         driver = driver or run()
         _, told = driver.communicate(timeout=600)
         assert driver.returncode == 0, told
