@@ -23,7 +23,7 @@ from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.families.tiltrotor.page_sticks import route_source
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.flight.route_saving import Base
-from aeroloop.ground.config import Ground
+from aeroloop.ground.config import GroundStationSettings
 from aeroloop.ground.route_offer import joining_s
 from aeroloop.ground.trajectories import REST, Point
 
@@ -134,7 +134,7 @@ def test_the_dashboard_has_one_route_beside_its_runs(tmp_path: Path) -> None:
 
 
 def launch(folder: Path, **control: Any) -> LaunchSettings:
-    flown = tiltrotor(name="test", ground=Ground(source="external"), pace="real", **control)
+    flown = tiltrotor(name="test", ground=GroundStationSettings(source="external"), pace="real", **control)
     return LaunchSettings(scenario=flown, folder=str(folder), log="", supervisor_pid=1, core_draw=0)
 
 

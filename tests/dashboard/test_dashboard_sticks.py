@@ -29,7 +29,7 @@ from aeroloop.dashboard.sticks import (
 from aeroloop.families.tiltrotor import page_sticks
 from aeroloop.families.tiltrotor.page_sticks import ReferenceDriver, reference_source
 from aeroloop.flight.processes.common import LaunchSettings
-from aeroloop.ground.config import Ground
+from aeroloop.ground.config import GroundStationSettings
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Deflection, deflection_of
 from aeroloop.ground.trajectories import REST, Point
@@ -179,7 +179,7 @@ def test_a_map_of_a_scenario_keeps_its_scales_on_the_axes_of_browsers(tmp_path: 
 
 
 def _orders(folder: Path, **scenario: Any) -> LaunchSettings:
-    flown = tiltrotor(name="test", ground=Ground(source="external"), **{"pace": "real", **scenario})
+    flown = tiltrotor(name="test", ground=GroundStationSettings(source="external"), **{"pace": "real", **scenario})
     link = f"loopback://{folder}/ref.sock"
     return LaunchSettings(
         scenario=flown, folder=str(folder), log="", supervisor_pid=1, core_draw=0, reference_client=link

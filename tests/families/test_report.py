@@ -24,7 +24,7 @@ from aeroloop.families.tiltrotor.analysis import link_budget, report
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight import results
-from aeroloop.ground.config import Ground, Hover
+from aeroloop.ground.config import GroundStationSettings, Hover
 from aeroloop.recording.log import Log
 from aeroloop.sensors.state import TiltrotorSensors
 
@@ -162,7 +162,7 @@ def test_report_puts_numbers_beside_the_papers_claims() -> None:
     assert "remained close to the origin" in text
     assert "without saturation" in text
     assert "99.9 % within 0.5 ms of 12 ms, 0.1 % around 1 ms later" in text
-    _, hover = page_of(a_scenario(ground=Ground(trajectory=Hover())), a_log())
+    _, hover = page_of(a_scenario(ground=GroundStationSettings(trajectory=Hover())), a_log())
     assert "another trajectory" in hover.text
     assert "design model's own prediction" not in hover.text
 

@@ -20,7 +20,7 @@ from aeroloop.controllers.law.ground_process import build_source
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.ground import evdev_stick, stick_recording
 from aeroloop.ground.axes import AxisEvent
-from aeroloop.ground.config import Ground
+from aeroloop.ground.config import GroundStationSettings
 from aeroloop.ground.evdev_stick import EvdevSource, open_stick
 from aeroloop.ground.stick import Deflection, Pilot, Stick
 from aeroloop.ground.stick_recording import RecordedSource, Recorder
@@ -313,7 +313,9 @@ def test_a_stick_that_joins_late_starts_where_the_aircraft_is(tmp_path: Path) ->
         HEADER.replace("}}", ',"ABS_RX":[-100,100],"ABS_RY":[-100,100]}}') + "0,ABS_Y,0\n"
     )
     scenario = tiltrotor(
-        name="x", pace="real", ground=Ground(source="joystick", joystick_recording=str(tmp_path / "held.stick"))
+        name="x",
+        pace="real",
+        ground=GroundStationSettings(source="joystick", joystick_recording=str(tmp_path / "held.stick")),
     )
     source = build_source(scenario, joins=(Point((4.0, 5.0, 3.0), 0.5, (0.0, 0.0, 0.0), 0.0), 30.0))
     first = source(30_000_000_000)

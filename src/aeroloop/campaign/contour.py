@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Node = tuple[int, int]  # on the finest grid
 Edge = tuple[Node, Node]  # between neighbours that differ: passes, fails
-Line = list[Edge]
+Boundary = list[Edge]
 Asked = Callable[[Sequence[Node]], Mapping[Node, bool]]
 """Whether each node passes."""
 
@@ -40,7 +40,7 @@ def _differ(known: Mapping[Node, bool], corner: Node, size: int) -> bool:
     return len({known[node] for node in border if node in known}) > 1
 
 
-def lines(known: Mapping[Node, bool]) -> list[Line]:
+def lines(known: Mapping[Node, bool]) -> list[Boundary]:
     """Chains of the edges that the boundary crosses; one that is closed ends with its first edge. Where two passing
     corners of a cell are opposite each other, they are taken as apart."""
     neighbours: dict[Edge, list[Edge]] = {}

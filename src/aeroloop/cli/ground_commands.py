@@ -10,7 +10,7 @@ import typer
 
 from aeroloop.cli.console import print_note
 from aeroloop.core import config
-from aeroloop.ground.config import Ground
+from aeroloop.ground.config import GroundStationSettings
 
 BASE_STATION_EPILOG = (
     "Examples, with a flight in another terminal (`aeroloop fly tiltrotor-joystick`):\n\n"
@@ -51,7 +51,7 @@ def base_station(
     elif overrides:
         table["trajectory"] = msgspec.to_builtins(ground.trajectory)
     config.apply_overrides(table, tuple(f"trajectory.{override}" for override in overrides or ()))
-    chosen = config.convert({**msgspec.to_builtins(ground), **table}, Ground, "base-station")
+    chosen = config.convert({**msgspec.to_builtins(ground), **table}, GroundStationSettings, "base-station")
     drive(launch, chosen, link or launch.reference_client, None, print_note)
 
 

@@ -137,7 +137,7 @@ def _told(order: Order, flight: str, aircraft: str, timeout_s: float, words: str
     launch = _launch(flight, aircraft)
     console = _console(launch)
     console.check(order)
-    answer = _Line(launch, console).ask(order, timeout_s)
+    answer = _CommandLink(launch, console).ask(order, timeout_s)
     if answer.answer == console.silent:
         raise NoAnswerError(f"{order.command}: {console.answers[answer.answer]}")
     if answer.answer:
@@ -147,7 +147,7 @@ def _told(order: Order, flight: str, aircraft: str, timeout_s: float, words: str
     return answer
 
 
-class _Line:
+class _CommandLink:
     """Listens to the flight's rows, as a dashboard does. Those of different streams come in any order."""
 
     def __init__(self, launch: LaunchSettings, console: Console) -> None:

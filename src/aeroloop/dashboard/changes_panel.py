@@ -36,24 +36,24 @@ class ChangesPanel:
     def __init__(self, watched: WatchedFlight, vehicle: Callable[[], int]) -> None:
         self._watched, self._vehicle = watched, vehicle
         known = change_offers(watched.scenario) if watched.scenario else ()
-        self._lines: list[_Line] = []
+        self._rows: list[_ChangeRow] = []
         with card().props('data-testid="changes"'):
             ui.label("Changes in flight").classes("text-weight-bold")
             ui.label("Applied at the start of the next step, and written to the run's scenario.toml.").classes(
                 "al-soft"
             )
             for number, offer in enumerate(known):
-                self._lines.append(_Line(watched, number, offer, vehicle))
+                self._rows.append(_ChangeRow(watched, number, offer, vehicle))
             if not known:
                 ui.label(watched.why_nothing_flies or NO_CHANGES).classes("al-soft")
         self.show(able=watched.running and watched.may_command)
 
     def show(self, *, able: bool) -> None:
-        for line in self._lines:
-            line.show(able=able)
+        for row in self._rows:
+            row.show(able=able)
 
 
-class _Line:
+class _ChangeRow:
     """One quantity: its present value, the new one, and the button that sends it."""
 
     def __init__(self, watched: WatchedFlight, number: int, offer: ChangeOffer, vehicle: Callable[[], int]) -> None:

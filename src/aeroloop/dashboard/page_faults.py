@@ -139,7 +139,7 @@ class FaultPage:
         self._watched = watched
         self._flight = watched.flight_id
         self._vehicle = 0
-        self._lines: list[_Line] = []
+        self._rows: list[_FaultRow] = []
         self._logged: list[str] | None = None
         known = offers(watched.scenario) if watched.scenario else ()
         self._keys = keys(known)
@@ -174,7 +174,7 @@ class FaultPage:
                 ui.icon(ICONS.get(target, "sensors")).classes("al-soft")
                 ui.label((name[:1].upper() + name[1:]).replace("_", " ")).classes("text-weight-bold")
             for key, offer in of_target:
-                self._lines.append(_Line(offer, partial(self._fault, key), self._switch))
+                self._rows.append(_FaultRow(offer, partial(self._fault, key), self._switch))
 
     def _process_card(self) -> None:
         """The processes that the flight goes on without: what happens when one dies is part of what is tested."""
@@ -231,8 +231,8 @@ class FaultPage:
         for button in self._kills:
             button.set_enabled(able)
         self._changes.show(able=able)
-        for line in self._lines:
-            line.show(watched.faults_on, able=able)
+        for row in self._rows:
+            row.show(watched.faults_on, able=able)
         logged = log(watched)
         if logged != self._logged:
             self._logged = logged
@@ -244,7 +244,7 @@ class FaultPage:
                     ui.label(text).classes("al-bad" if text.endswith(" on") else "al-ok")
 
 
-class _Line:
+class _FaultRow:
     """One fault: its description, its value, its switch."""
 
     def __init__(

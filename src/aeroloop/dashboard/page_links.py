@@ -105,7 +105,7 @@ class _Table:
     """The rows are created once; afterwards only changes are sent to the browser."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, _Line] = {}
+        self._rows: dict[str, _LinkRows] = {}
         with (
             ui.element("table").classes("ln ln-main").props('data-testid="lines-table"') as self._table,
             _row("ln-head"),
@@ -117,15 +117,15 @@ class _Table:
     def show(self, shown: list[LinkView]) -> None:
         names = [view.name for view in shown]
         if names != list(self._rows):
-            for line in self._rows.values():
-                line.delete()
+            for row in self._rows.values():
+                row.delete()
             with self._table:
-                self._rows = {view.name: _Line(view) for view in shown}
+                self._rows = {view.name: _LinkRows(view) for view in shown}
         for view in shown:
             self._rows[view.name].show(view)
 
 
-class _Line:
+class _LinkRows:
     """Two rows of the table: the link, and its messages when expanded."""
 
     def __init__(self, view: LinkView) -> None:

@@ -14,7 +14,7 @@ from aeroloop.core.shape import Shape, box, of_scenario
 from aeroloop.core.signals import Origin
 from aeroloop.core.stream import SETPOINT, Track
 from aeroloop.core.tables import part
-from aeroloop.recording.scene_messages import Ground
+from aeroloop.recording.scene_messages import TerrainMesh
 from aeroloop.recording.well_known import WORLD, Described, Row
 from aeroloop.world.placed_objects import PlacedObject
 from aeroloop.world.placed_objects import of_scenario as objects_of
@@ -82,7 +82,7 @@ def _shape(scenario: Scenario, notice: Callable[[str], None]) -> Shape:
         return box()
 
 
-def _ground(scenario: Scenario) -> Ground | None:
+def _ground(scenario: Scenario) -> TerrainMesh | None:
     """None for level ground, which needs no mesh."""
     config = value_at(scenario, "world.terrain")
     if config is None or isinstance(config, Level):
@@ -91,7 +91,7 @@ def _ground(scenario: Scenario) -> Ground | None:
         easts, norths, heights = mesh(of_config(config), GROUND_POINTS)
     except AeroloopError:  # its file is missing: a log without terrain is better than none
         return None
-    return Ground(easts, norths, heights, shaded(easts, norths, heights, heights))
+    return TerrainMesh(easts, norths, heights, shaded(easts, norths, heights, heights))
 
 
 def _objects(scenario: Scenario) -> tuple[PlacedObject, ...]:

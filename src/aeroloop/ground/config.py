@@ -70,7 +70,7 @@ class Route(Config, frozen=True, tag_field="kind", tag="route"):
 Trajectory = Spiral | Hover | Circle | Lemniscate | Waypoints | Route
 
 
-class Ground(Config, frozen=True):
+class GroundStationSettings(Config, frozen=True):
     """The source of the board's references."""
 
     source: Annotated[
@@ -86,7 +86,7 @@ class Ground(Config, frozen=True):
     impair: Annotated[Impairment, note("impairment of the link to the board")] = Impairment()
 
 
-def ground_of(scenario: Scenario) -> Ground | None:
+def ground_of(scenario: Scenario) -> GroundStationSettings | None:
     """Source of the references of its board; None if the scenario's controller takes none."""
     ground = value_at(scenario, "ground")
-    return ground if isinstance(ground, Ground) else None
+    return ground if isinstance(ground, GroundStationSettings) else None

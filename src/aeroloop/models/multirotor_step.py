@@ -60,7 +60,7 @@ class RotorSymbols(NamedTuple):
     blades: aerodynamics.BladeSymbols | None = None  # None: thrust is k w^2 in any flow
 
 
-class Ground(NamedTuple):
+class RotorGround(NamedTuple):
     """What the ground effect depends on, in the middle of the step."""
 
     height_m: ca.SX  # of the centre of mass over the ground
@@ -113,15 +113,15 @@ def mid_step_air_B(before: Motion, wind_W: ca.SX, dt_s: ca.SX) -> tuple[ca.SX, c
     return vel_B - half_s * ca.cross(rate_B, vel_B), rate_B
 
 
-def mid_step_ground(before: Motion, ground_m: ca.SX, dt_s: ca.SX) -> Ground:
+def mid_step_ground(before: Motion, ground_m: ca.SX, dt_s: ca.SX) -> RotorGround:
     half_s = 0.5 * dt_s
     up_B = rotation(before.quat_WB)[2, :].T
     up_B -= half_s * ca.cross(before.rate_B + half_s * before.rate_dot_B, up_B)
-    return Ground(before.pos_W[2] + half_s * (before.vel_W[2] + 0.5 * half_s * before.accel_W[2]) - ground_m, up_B)
+    return RotorGround(before.pos_W[2] + half_s * (before.vel_W[2] + 0.5 * half_s * before.accel_W[2]) - ground_m, up_B)
 
 
 def blade_loads_B(
-    vel_air_B: ca.SX, rate_B: ca.SX, effort: Effort, density_kg_m3: ca.SX, ground: Ground, rotors: RotorSymbols
+    vel_air_B: ca.SX, rate_B: ca.SX, effort: Effort, density_kg_m3: ca.SX, ground: RotorGround, rotors: RotorSymbols
 ) -> tuple[ca.SX, ca.SX]:
     """Force and torque of rotors with `blades`, without their drag and the momentum of their rotation."""
     assert rotors.blades is not None
@@ -145,7 +145,7 @@ def held_loads_B(
     density_kg_m3: ca.SX,
     drag_area_m2: ca.SX,
     rotors: RotorSymbols,
-    ground: Ground | None = None,
+    ground: RotorGround | None = None,
 ) -> tuple[ca.SX, ca.SX]:
     """Force and torque of rotors and air about the centre of mass, which are fixed in the body over the step. Rotors
     with `blades` need the ground."""

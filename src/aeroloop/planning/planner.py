@@ -167,11 +167,11 @@ class Planner:
             goal_blocked=self.blocked(fine_goal),
             entry=entry,
         )
-        ground = _Ground(self, {first, last})
+        ground = _SearchMap(self, {first, last})
         return Planning(Search(leaves, ground, first, last, entry, turn_rule=self.settings.turn_rule), plan)
 
 
-class _Ground:
+class _SearchMap:
     """Map queries of the search; some cells are open regardless of their elevation."""
 
     def __init__(self, planner: Planner, always_open: set[Cell]) -> None:

@@ -40,7 +40,7 @@ Rgba = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Ground:
+class TerrainMesh:
     """A mesh of heights: where its points lie east and north, heights and colours `[north, east]`."""
 
     easts_m: Vec
@@ -122,7 +122,7 @@ def objects(things: Sequence[Thing], t_s: float, frame: str, time: Timestamp) ->
     return SceneUpdate(entities=entities)
 
 
-def terrain(ground: Ground, frame: str, time: Timestamp) -> SceneUpdate:
+def terrain(ground: TerrainMesh, frame: str, time: Timestamp) -> SceneUpdate:
     rows, columns = ground.heights_m.shape
     corner = np.arange(rows * columns).reshape(rows, columns)
     south_west, south_east = corner[:-1, :-1].ravel(), corner[:-1, 1:].ravel()

@@ -94,7 +94,7 @@ class Described:
     setpoint: Track = SETPOINT
     setpoint_height_m: float = math.nan  # if there is no column
     origin: Origin | None = None  # origin of its world on the earth
-    ground: scene.Ground | None = None  # uneven ground
+    ground: scene.TerrainMesh | None = None  # uneven ground
     frame: str = WORLD
     frame_in_world: tuple[Vec3, Quat] | None = None  # of a part whose world has another origin
     prefix: str = ""

@@ -45,7 +45,7 @@ NEAR_M = 0.05
 """Steps are divided when a foot may come this near to the ground within the step."""
 
 
-class Ground(Protocol):
+class ContactPlane(Protocol):
     """As `world.terrain` has it."""
 
     def height_m(self, x_m: float, y_m: float, /) -> float: ...
@@ -107,7 +107,7 @@ class _Foot:
 
 
 class Feet:
-    def __init__(self, own: Springs, ground: Ground | None) -> None:
+    def __init__(self, own: Springs, ground: ContactPlane | None) -> None:
         """`ground`: None for level ground at height 0."""
         self._own, self._ground = own, ground
         self._feet = [_Foot(pos) for pos in own.feet_B_m]

@@ -18,7 +18,7 @@ from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run
 from aeroloop.ground import axis_map
 from aeroloop.ground.axes import AxisSource
 from aeroloop.ground.axis_map import AxisMap
-from aeroloop.ground.config import Ground
+from aeroloop.ground.config import GroundStationSettings
 from aeroloop.ground.evdev_stick import open_stick
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Pilot, Stick
@@ -47,7 +47,7 @@ class StickSource:
 
     def __init__(
         self,
-        ground: Ground,
+        ground: GroundStationSettings,
         scenario: RequestScenario,
         recorder: Path | None = None,
         here: Point | None = None,
@@ -90,7 +90,7 @@ class StickSource:
             self._recorder.close()
 
 
-def base_station(ground: Ground, joins: tuple[Point, float] | None = None) -> Source:
+def base_station(ground: GroundStationSettings, joins: tuple[Point, float] | None = None) -> Source:
     path = build(ground.trajectory)
     if joins:
         path = joined(path, *joins)

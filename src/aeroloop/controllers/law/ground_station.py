@@ -18,7 +18,7 @@ from aeroloop.core.stream import Stream
 from aeroloop.core.streams import named
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import LaunchSettings, stop
-from aeroloop.ground.config import Ground, ground_of
+from aeroloop.ground.config import GroundStationSettings, ground_of
 from aeroloop.ground.lock import claim
 from aeroloop.ground.trajectories import REST, Point
 from aeroloop.links.open import open_link
@@ -29,7 +29,7 @@ ENDING_S = 2.0
 HOW_TO_START = "start one: aeroloop fly tiltrotor-joystick"
 
 
-def find_flight(wanted: str = "") -> tuple[LaunchSettings, Ground]:
+def find_flight(wanted: str = "") -> tuple[LaunchSettings, GroundStationSettings]:
     """The running flight whose board takes references, or the one whose folder ends in `wanted`; and its ground
     tables."""
     flights = running.flights()
@@ -60,7 +60,9 @@ def _present(topics: Topics, stream: Stream, over: Callable[[], bool]) -> tuple[
     return Point((now["x_m"], now["y_m"], now["z_m"]), now["yaw_rad"], REST, 0.0), now["t_s"]
 
 
-def drive(launch: LaunchSettings, ground: Ground, url: str, record: Path | None, say: Callable[[str], None]) -> None:
+def drive(
+    launch: LaunchSettings, ground: GroundStationSettings, url: str, record: Path | None, say: Callable[[str], None]
+) -> None:
     """Stream references until the flight ends or the program is stopped."""
     scenario = with_value(launch.flown_by(RequestTables), "ground", ground)
     if scenario.lockstep:

@@ -15,7 +15,7 @@ from aeroloop.core.scenario import Aircraft, Common, LinkEnds, Scenario, value_a
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
 from aeroloop.core.tables import MEMORY, offered
-from aeroloop.ground.config import Ground
+from aeroloop.ground.config import GroundStationSettings
 from aeroloop.links.url import parse
 
 
@@ -32,7 +32,7 @@ class RequestTables(RoutedTables, frozen=True):
     control: Annotated[Control, note("the control law")] = Control()
     board: Annotated[Board, note("behaviour of the board")] = Board()
     emulator: Annotated[Emulator, note("the emulated board, rung `pil`")] = Emulator()
-    ground: Annotated[Ground, note("source of references")] = Ground()
+    ground: Annotated[GroundStationSettings, note("source of references")] = GroundStationSettings()
     redundancy: Annotated[
         Redundancy | None, note("two or three boards fly the aircraft (docs/redundancy.md); left out: one")
     ] = None

@@ -126,8 +126,8 @@ class _Class:
 
 
 @dataclass
-class _Line:
-    """Packets and sets of the second line."""
+class _PoseLink:
+    """Packets and sets of the second link."""
 
     settings: BoardSettings
     received: PoseCounters = field(default_factory=PoseCounters)
@@ -160,7 +160,7 @@ class Drivers:
         self._settings = settings
         self._rebuild = [Single(settings.rebuild[name]) for name in CLASSES]
         self._place = Single(settings.rebuild["place"])
-        self._line = _Line(settings)
+        self._line = _PoseLink(settings)
         self._parameters = np.array([settings.parameters[name] for name in NAMES], F)
         self._classes = [_Class(np.zeros(function.sizes_in[3], F)) for function in self._rebuild]
         self._random = int(self._value("SENS_SEED"))

@@ -16,7 +16,7 @@ REACH_POINTS = 64
 """Points of the map to each side of the flight's middle that a batch has; beyond them the height is constant."""
 
 
-class Ground:
+class BatchTerrain:
     """About a point of W; positions are relative to it."""
 
     def __init__(self, scenario: FixedWingScenario, centre_W: Vec3) -> None:

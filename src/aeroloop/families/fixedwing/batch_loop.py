@@ -22,7 +22,7 @@ from aeroloop.core.signals import NS
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.airframe import scaled
 from aeroloop.families.fixedwing.batch_board import Board
-from aeroloop.families.fixedwing.batch_ground import Ground
+from aeroloop.families.fixedwing.batch_ground import BatchTerrain
 from aeroloop.families.fixedwing.batch_local import Local
 from aeroloop.families.fixedwing.batch_sampling import WIND, WIND_DRAWS, before, sensors, steps
 from aeroloop.families.fixedwing.batch_table import Row, fix_count
@@ -77,7 +77,7 @@ class WingLoop:
         self._step_s = world.step_s
         self._airframe = airframes.load(scenario.aircraft.vehicle.airframe)
         centre_W = (*places(scenario).start_m, mission.height_m)
-        self._local, self._ground = Local(world.home, world.day, centre_W), Ground(scenario, centre_W)
+        self._local, self._ground = Local(world.home, world.day, centre_W), BatchTerrain(scenario, centre_W)
         self._board = Board(scenario, self._local)
         self._sensors = sensors(scenario)
         self._before = before(self._sensors)
