@@ -78,7 +78,7 @@ QUAD_EXAMPLE = scenario_files.of_table(
 )
 WING_EXAMPLE = scenario_files.of_table(
     {
-        "name": "my-errand",
+        "name": "my-mission",
         "summary": "Every key, most with its default",
         "duration_s": 900.0,
         "vehicle": {"kind": "fixedwing"},

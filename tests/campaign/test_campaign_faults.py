@@ -150,7 +150,7 @@ def test_a_full_disk_keeps_every_row_that_was_written(tmp_path: Path) -> None:
 
 
 def test_a_worker_whose_disk_is_full_ends_the_campaign(tmp_path: Path) -> None:
-    """Its flights are not to blame: none is given up."""
+    """Its flights are not to blame: none is aborted."""
 
     class Full:
         count = 1

@@ -45,12 +45,12 @@ def test_a_result_is_written_once(tmp_path: Path) -> None:
 def test_failed_and_could_not_be_flown_are_different(tmp_path: Path) -> None:
     judged = filled(tmp_path / "all").status()
     assert (judged.rate().successes, judged.rate().count, judged.exit_code) == (18, 20, EXIT_OK)
-    fewer = filled(tmp_path / "fewer", given_up=2).status()
+    fewer = filled(tmp_path / "fewer", aborted=2).status()
     assert fewer.rate().words == (
         "90 % (18 of 20), 95 % interval 68.3 % to 98.8 %; without the 2 aborted 100 % (18 of 18), 81.5 % to 100 %"
     )
     assert (len(fewer.flown), fewer.exit_code) == (18, EXIT_LINK)
-    many = filled(tmp_path / "many", given_up=12).status()
+    many = filled(tmp_path / "many", aborted=12).status()
     assert many.exit_code == EXIT_CHECK_FAILED
 
 
@@ -77,7 +77,7 @@ def test_rates_are_told_from_all_and_none() -> None:
 
 
 def test_report_has_every_part(tmp_path: Path) -> None:
-    judged = filled(tmp_path, given_up=1).status()
+    judged = filled(tmp_path, aborted=1).status()
     text = render(judged, Path("runs/made-up"))
     assert "Passed: 90 % (18 of 20), 95 % interval" in text
     for words in (
@@ -87,7 +87,7 @@ def test_report_has_every_part(tmp_path: Path) -> None:
         "mujoco",
     ):
         assert words in text
-    for anchor in ("checks", "distributions", "scatter", "sensitivity", "worst", "gave-up", "about"):
+    for anchor in ("checks", "distributions", "scatter", "sensitivity", "worst", "aborted", "about"):
         assert f'id="{anchor}"' in text
     assert text.count("<svg") == 3
     assert render(judged, Path("runs/made-up")) == text
@@ -129,7 +129,7 @@ def test_report_of_nothing_flown() -> None:
 
 
 def test_tables_of_flights(tmp_path: Path) -> None:
-    campaign = filled(tmp_path, given_up=1)
+    campaign = filled(tmp_path, aborted=1)
     with campaign.export().open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 20
@@ -174,7 +174,7 @@ def test_what_a_library_prints_during_the_flights_is_not_in_the_results(
 
 
 def test_commands_of_a_folder(tmp_path: Path) -> None:
-    filled(tmp_path, given_up=1)
+    filled(tmp_path, aborted=1)
     code, text = told("status", str(tmp_path), "--json")
     assert code == EXIT_LINK
     summary = json.loads(text)
@@ -183,7 +183,7 @@ def test_commands_of_a_folder(tmp_path: Path) -> None:
         "flown": 19,
         "passed": 18,
         "failed": 1,
-        "gave_up": 1,
+        "aborted": 1,
         "of_other_editions": 0,
         "of_other_designs": 0,
     }

@@ -1,4 +1,4 @@
-"""Campaigns with real flights of a second: resumed, killed, given up, replayed; the rows depend on nothing else."""
+"""Campaigns with real flights of a second: resumed, killed, aborted, replayed; the rows depend on nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import aeroloop
 from aeroloop.api.flying import fly
 from aeroloop.campaign.campaigns import replay_exit_code
 from aeroloop.campaign.driver import Progress
-from aeroloop.campaign.store import GAVE_UP, Store
+from aeroloop.campaign.store import ABORTED, Store
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, ConfigError
 
 
@@ -28,7 +28,7 @@ def six(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Flown once; tests that write get a copy."""
     folder = tmp_path_factory.mktemp("campaign") / "six"
     seen: list[Progress] = []
-    campaign(folder).run(workers=1, told=seen.append)
+    campaign(folder).run(workers=1, on_progress=seen.append)
     assert seen[-1].words.startswith("6 of 6 flights, 0 failed, 0 aborted")
     return folder
 
@@ -52,18 +52,20 @@ def test_what_was_flown_is_not_flown_again_and_more_flights_go_on(tmp_path: Path
     first = campaign(tmp_path).run(workers=1, limit=2)
     assert (len(first.flown), first.complete) == (2, False)
     flown: list[int] = []
-    campaign(tmp_path).run(workers=1, told=lambda progress: flown.append(progress.done))
+    campaign(tmp_path).run(workers=1, on_progress=lambda progress: flown.append(progress.done))
     assert list(dict.fromkeys(flown))[-4:] == [3, 4, 5, 6] and min(flown) >= 2  # told of flights, and meanwhile
-    assert campaign(tmp_path, flights=7).run(workers=1, told=lambda progress: flown.append(progress.done)).complete
+    assert (
+        campaign(tmp_path, flights=7).run(workers=1, on_progress=lambda progress: flown.append(progress.done)).complete
+    )
     assert list(dict.fromkeys(flown))[-5:] == [3, 4, 5, 6, 7]
     fewer = campaign(tmp_path, flights=3).run(workers=1)
     assert (len(fewer.flown), fewer.not_counted) == (3, (0, 4))
 
 
 def test_planning_tells_how_many_flights_are_planned(tmp_path: Path) -> None:
-    told: list[str] = []
-    campaign(tmp_path, flights=120).run(workers=1, limit=0, told=lambda progress: told.append(progress.words))
-    assert told == ["100 of 120 flights planned"]
+    words: list[str] = []
+    campaign(tmp_path, flights=120).run(workers=1, limit=0, on_progress=lambda progress: words.append(progress.words))
+    assert words == ["100 of 120 flights planned"]
 
 
 def test_another_edition_is_kept_and_not_counted(flown: Path) -> None:
@@ -83,16 +85,16 @@ def test_checks_hold_by_their_lower_bound(flown: Path) -> None:
     assert campaign(flown, check=strict[1:]).run(workers=1).exit_code == EXIT_OK
 
 
-def test_a_flight_past_its_wall_limit_is_tried_again_and_given_up(tmp_path: Path) -> None:
+def test_a_flight_past_its_wall_limit_is_tried_again_and_aborted(tmp_path: Path) -> None:
     scenario = {**SHORT, "duration_s": 3000.0}
     long = campaign(tmp_path, scenario=scenario, flights=1, wall_limit_s=0.5, retries=1)
     judged = long.run(workers=1)
     (row,) = judged.rows
-    assert (row.state, row.attempt, row.exit_code) == (GAVE_UP, 2, EXIT_LINK)
+    assert (row.state, row.attempt, row.exit_code) == (ABORTED, 2, EXIT_LINK)
     assert row.why == "not ended within 0.5 s of wall time"
     assert judged.exit_code == EXIT_LINK
     assert "without the 1 aborted no rate (0 of 0)" in judged.rate().words
-    assert (tmp_path / "gave-up" / "flight-1" / "why.txt").read_text() == f"{row.why}\n"
+    assert (tmp_path / "aborted" / "flight-1" / "why.txt").read_text() == f"{row.why}\n"
     assert long.run(workers=1).exit_code == EXIT_LINK  # not tried again
 
 

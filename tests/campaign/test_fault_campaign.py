@@ -43,7 +43,7 @@ def found(judged: Any) -> list[tuple[Any, ...]]:
 
 def test_a_sweep_is_flown_judged_and_replayed(tmp_path: Path) -> None:
     judged = campaign(tmp_path / "one").run(workers=1)
-    assert (len(judged.flown), len(judged.gave_up), judged.complete) == (1 + 3 * 2, 0, True)
+    assert (len(judged.flown), len(judged.aborted), judged.complete) == (1 + 3 * 2, 0, True)
     first = {row.number: judged.metrics[row.key] for row in judged.flown}
     assert first[1]["false_alarms"] == 0.0
     # Without sensors from 0.3 s on: the board misses the answer of its next cycle, and holds its command for 60 ms.

@@ -66,7 +66,7 @@ def test_the_folder_of_a_killed_worker_is_kept(tmp_path: Path) -> None:
     folder = runtime_dir() / f"campaign-{os.getpid()}-killed"
     log_in(folder / kept.RUN)
     try:
-        kept.keep_of_killed(str(tmp_path / "gave-up" / "flight-7"), "not ended within 1 s", os.getpid())
+        kept.keep_of_killed(str(tmp_path / "aborted" / "flight-7"), "not ended within 1 s", os.getpid())
         assert (kept.place(tmp_path, 7) / "flight.log").is_file()
     finally:
         folder.rmdir()
@@ -78,7 +78,7 @@ def test_a_second_attempt_replaces_the_first_and_the_number_is_limited(tmp_path:
     for number in range(1, kept.MOST + 6):
         kept.keep(str(kept.place(tmp_path, number)), "first")
     kept.keep(str(kept.place(tmp_path, 3)), "second", log_in(tmp_path / "run"))
-    assert len(list((tmp_path / "gave-up").iterdir())) == kept.MOST
+    assert len(list((tmp_path / "aborted").iterdir())) == kept.MOST
     assert (kept.place(tmp_path, 3) / "why.txt").read_text() == "second\n"
     kept.keep(None, "on another machine", log_in(tmp_path / "run"))
     assert (tmp_path / "run").is_dir()
@@ -97,20 +97,20 @@ def test_nothing_is_kept_of_a_flight_that_was_flown_at_last(tmp_path: Path) -> N
     store = Store(tmp_path, writes=True)
     Driver(store, 1.0, 2, Progress(1, 1)).fly([task], Workers())
     store.close()
-    assert list((tmp_path / "gave-up").iterdir()) == []
+    assert list((tmp_path / "aborted").iterdir()) == []
 
 
-def test_a_flight_that_gave_up_can_be_replayed_and_the_report_says_where_its_files_are(tmp_path: Path) -> None:
-    campaign = filled(tmp_path, given_up=1)
+def test_an_aborted_flight_can_be_replayed_and_the_report_says_where_its_files_are(tmp_path: Path) -> None:
+    campaign = filled(tmp_path, aborted=1)
     kept.keep(str(kept.place(tmp_path, 20)), "lost")
-    row = campaign.status().gave_up[0]
+    row = campaign.status().aborted[0]
     _, scenario = campaign.plan_of(row.number)
     flown: Any = SimpleNamespace(folder=tmp_path, summary={"log_sha256": "new", "ok": True}, exit_code=EXIT_OK)
     replay = campaign.replayed(row, scenario, lambda plan, folder: flown)
     assert replay.words == "flown here; in the campaign it could not be flown: the worker process was lost"
     assert replay_exit_code(replay) == EXIT_OK
     page = render(campaign.status(), tmp_path)
-    assert "gave-up/flight-20" in page and f"aeroloop campaign replay {tmp_path} 20" in page
+    assert "aborted/flight-20" in page and f"aeroloop campaign replay {tmp_path} 20" in page
 
 
 def test_a_flight_that_is_still_planned_cannot_be_replayed(tmp_path: Path) -> None:

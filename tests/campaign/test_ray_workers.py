@@ -19,7 +19,7 @@ import aeroloop
 from aeroloop.campaign import builds, places, ray_workers
 from aeroloop.campaign.builds import Build
 from aeroloop.campaign.ray_workers import Order, RayWorkers, fly_on_node, portable, prepare
-from aeroloop.campaign.store import GAVE_UP, Store
+from aeroloop.campaign.store import ABORTED, Store
 from aeroloop.campaign.worker import Report, Task, encoded
 from aeroloop.core.errors import EXIT_LINK, EXIT_USAGE, ConfigError, LinkError
 from aeroloop.core.paths import SCENARIOS
@@ -122,14 +122,14 @@ def test_rows_are_those_of_a_local_worker_whatever_is_lost(ray: StandIn, tmp_pat
     assert ray.most_at_once == 4  # of five processors
 
 
-def test_a_flight_that_a_cluster_loses_again_and_again_is_given_up(ray: StandIn, tmp_path: Path) -> None:
+def test_a_flight_that_a_cluster_loses_again_and_again_is_aborted(ray: StandIn, tmp_path: Path) -> None:
     def lose(number: int) -> None:
         raise RayError("the node died")
 
     ray.before = lose
     judged = aeroloop.Campaign(write_files(tmp_path, flights=1), out=tmp_path / "out").run(on="head:6379")
     (row,) = judged.rows
-    assert (row.state, row.attempt, row.why) == (GAVE_UP, 3, "lost by the cluster: the node died")
+    assert (row.state, row.attempt, row.why) == (ABORTED, 3, "lost by the cluster: the node died")
     assert judged.exit_code == EXIT_LINK
 
 

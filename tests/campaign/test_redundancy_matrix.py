@@ -51,12 +51,12 @@ def test_the_command_flies_failures_at_several_times(flown: tuple[Ran, Path]) ->
     assert {one["at_s"] for one in summary["flights"]} == {0.0, 0.3, 0.45}
     for mode, boards in FLOWN:
         dead = found["dead", mode, boards]
-        assert dead["outcome"] == RESOLVED and dead["blamed"] == ["board.1"] and dead["right_blamed"]
+        assert dead["outcome"] == RESOLVED and dead["identified"] == ["board.1"] and dead["right_identified"]
         assert dead["cycles_held"] <= 1 and 0 < dead["apart_m"] < 1e-3 and dead["apart_deg"] < 0.1
         assert dead["continuous"] and dead["checks_pass"]
         assert found["wrong image", mode, boards]["outcome"] == REFUSED
     liar = found["bias of 1 N", "standby", 2]
-    assert (liar["outcome"], liar["continuous"], liar["right_blamed"]) == (DETECTED, False, False)
+    assert (liar["outcome"], liar["continuous"], liar["right_identified"]) == (DETECTED, False, False)
     assert liar["command_jump_N"] == pytest.approx(1.0, abs=1e-3)
     assert found["bias of 1 N", "vote", 3]["outcome"] == RESOLVED
 
@@ -147,7 +147,7 @@ def one_flight(cell: Cell, **changes: object) -> Flown:
         command=np.column_stack([np.arange(len(TIME_S)), np.full((len(TIME_S), 2), 9.0)]),
         truth=np.column_stack([TIME_S, np.zeros((len(TIME_S), 6))]),
         held=0.0,
-        blamed=(),
+        identified=(),
         disagreed=False,
         failed=frozenset(),
     )
@@ -187,8 +187,8 @@ def judged(failure: str, mode: str, boards: int, **changes: object) -> Result:
         ({"command": jumped(0.11, 34)}, False, RESOLVED),
         ({"command": jumped(0.11, 40)}, True, RESOLVED),
         ({"failed": frozenset({"yaw_max_deg"})}, False, RESOLVED),
-        ({"blamed": (0, 1)}, False, WRONG),
-        ({"blamed": ()}, False, NO_EFFECT),
+        ({"identified": (0, 1)}, False, WRONG),
+        ({"identified": ()}, False, NO_EFFECT),
         ({"held": 400.0}, False, NONE_LEFT),
         ({"ended": "diverged"}, False, "lost"),
     ],
@@ -196,7 +196,7 @@ def judged(failure: str, mode: str, boards: int, **changes: object) -> Result:
 def test_a_silent_failure_must_be_resolved_within_the_targets(
     changes: dict[str, object], ok: bool, outcome: str
 ) -> None:
-    result = judged("dead", "standby", 2, **{"blamed": (0,), **changes})
+    result = judged("dead", "standby", 2, **{"identified": (0,), **changes})
     assert (result.ok, result.outcome) == (ok, outcome)
 
 
@@ -204,27 +204,27 @@ def test_a_check_that_the_undisturbed_flight_fails_is_not_the_failures() -> None
     cell = Cell("standby", 2, "dead", 0.4)
     for by_calm, ok in (({"yaw_max_deg", "roll_max_deg"}, True), ({"roll_max_deg"}, False)):
         calm = one_flight(cell._replace(failure="none"), failed=frozenset(by_calm))
-        result = matrix.judge(one_flight(cell, blamed=(0,), failed=frozenset({"yaw_max_deg"})), calm)
+        result = matrix.judge(one_flight(cell, identified=(0,), failed=frozenset({"yaw_max_deg"})), calm)
         assert (result.checks_pass, result.ok) == (ok, ok)
 
 
 @pytest.mark.parametrize(
     ("failure", "mode", "boards", "changes", "ok", "outcome"),
     [
-        ("bias of 1 N", "vote", 3, {"blamed": (0,)}, True, RESOLVED),
+        ("bias of 1 N", "vote", 3, {"identified": (0,)}, True, RESOLVED),
         ("bias of 1 N", "vote", 3, {"disagreed": True}, False, DETECTED),
-        ("bias of 1 N", "vote", 3, {"blamed": (0,), "truth": moved(1, 0.01)}, False, RESOLVED),
+        ("bias of 1 N", "vote", 3, {"identified": (0,), "truth": moved(1, 0.01)}, False, RESOLVED),
         ("bias of 1 N", "vote", 2, {"disagreed": True, "truth": moved(1, 0.4)}, True, DETECTED),
         ("bias of 1 N", "standby", 2, {"truth": moved(1, 0.4)}, False, "not noticed"),
-        ("bias of 1 N", "standby", 2, {"blamed": (1,)}, False, WRONG),
+        ("bias of 1 N", "standby", 2, {"identified": (1,)}, False, WRONG),
         ("stuck command", "vote", 2, {"disagreed": True, "ended": "diverged"}, True, "detected, flight lost"),
         ("stuck command", "vote", 3, {"disagreed": True, "ended": "diverged"}, False, "detected, flight lost"),
         ("stuck command", "vote", 2, {"ended": "diverged"}, False, "lost"),
         ("cross link lost", "standby", 2, {}, True, NO_EFFECT),
-        ("cross link lost", "standby", 2, {"blamed": (0,)}, False, WRONG),
-        ("both links lost", "vote", 3, {"blamed": (0, 1)}, True, RESOLVED),
-        ("both links lost", "vote", 3, {"blamed": (0,)}, False, "resolved in part"),
-        ("both links lost", "standby", 2, {"blamed": (0, 1), "held": 400.0}, True, NONE_LEFT),
+        ("cross link lost", "standby", 2, {"identified": (0,)}, False, WRONG),
+        ("both links lost", "vote", 3, {"identified": (0, 1)}, True, RESOLVED),
+        ("both links lost", "vote", 3, {"identified": (0,)}, False, "resolved in part"),
+        ("both links lost", "standby", 2, {"identified": (0, 1), "held": 400.0}, True, NONE_LEFT),
         ("wrong image", "standby", 2, {"refused": "board.1: the board's image is old"}, True, REFUSED),
         ("wrong image", "standby", 2, {"refused": "board.2: the board's image is old"}, False, REFUSED),
         ("wrong image", "standby", 2, {}, False, NO_EFFECT),
@@ -252,7 +252,7 @@ RESULTS = [
 def test_a_cell_is_its_worst_flight_with_the_largest_numbers_and_its_time() -> None:
     results = list(RESULTS)
     results[0] = replace(results[0], jump_N=0.05, apart_deg=0.02)
-    results[1] = replace(results[1], outcome=WRONG, blamed=(1,), right=False, ok=False)
+    results[1] = replace(results[1], outcome=WRONG, identified=(1,), right=False, ok=False)
     results[2] = replace(results[2], held=1.0, apart_m=5e-4)
     found = matrix.worst(results)
     assert len(found) == 8
@@ -264,7 +264,7 @@ def test_a_cell_is_its_worst_flight_with_the_largest_numbers_and_its_time() -> N
 
 
 def test_page_and_summary_name_what_is_not_as_expected(tmp_path: Path) -> None:
-    bad = replace(RESULTS[4], outcome=WRONG, blamed=(1, 2), right=False, ok=False, jump_N=0.25, why="made up")
+    bad = replace(RESULTS[4], outcome=WRONG, identified=(1, 2), right=False, ok=False, jump_N=0.25, why="made up")
     results = [*RESULTS[:4], bad, *RESULTS[5:]]
     text = redundancy_page.write(tmp_path, results, "24 made-up flights.").read_text()
     assert "7 of 8 cells are as expected. 24 made-up flights." in text
@@ -285,7 +285,7 @@ def test_a_cell_that_is_not_as_expected_is_exit_code_1(tmp_path: Path, monkeypat
     assert "8 cells: 1 not as expected" in result.output and "wrong board" in result.output
 
 
-def test_boards_to_be_blamed_exist() -> None:
+def test_boards_to_be_identified_exist() -> None:
     for failure in BY_NAME.values():
         named = {fault.get("channel") or fault["target"] for fault in failure.faults}
         assert {*map(BOARDS.index, named)} >= {*failure.boards}, failure.name

@@ -34,7 +34,7 @@ def made(scenario: Scenario) -> Log:
     streams = streams_of(scenario)
     rows = rows_of({stream.name: stream for stream in streams})
     after = np.arange(len(TIME_S)) >= AT
-    verdicts = np.where(after, Verdict.DISCONNECTED, Verdict.SOUND)
+    verdicts = np.where(after, Verdict.DISCONNECTED, Verdict.VALID)
     verdicts[AT] = Verdict.MISSING
     thrust_N = 9.0 + 0.2 * after
     filled = {
@@ -70,7 +70,7 @@ def test_metrics_count_what_happened_to_the_boards(standby: Scenario) -> None:
 
 def test_spells_are_the_times_of_each_board(standby: Scenario) -> None:
     first, second = redundancy_report.spells(made(standby))
-    assert first == Spell(0.0, TIME_S[AT], 0, Verdict.SOUND)
+    assert first == Spell(0.0, TIME_S[AT], 0, Verdict.VALID)
     assert second == Spell(TIME_S[AT], TIME_S[-1], 1, Verdict.MISSING)
     assert [redundancy_report.who(active) for active in (BY_VOTE, 1)] == ["vote", "board.2"]
 

@@ -9,7 +9,7 @@ from aeroloop.dashboard.boards_panel import boards_view
 
 
 def row(**values: float) -> dict[str, float]:
-    """Two sound boards, of which the first flies from the start."""
+    """Two valid boards, of which the first flies from the start."""
     return {**dict.fromkeys(REDUNDANCY.names, 0.0), "t_s": 20.0, "board_3": -1.0, "spread": 0.125, **values}
 
 
@@ -27,7 +27,7 @@ def test_the_second_board_flies_because_the_first_is_gone() -> None:
 
 
 def test_three_boards_vote_and_a_liar_is_not_one_of_them() -> None:
-    view = boards_view(row(active=BY_VOTE, board_2=Verdict.OUTVOTED, board_3=Verdict.SOUND))
+    view = boards_view(row(active=BY_VOTE, board_2=Verdict.OUTVOTED, board_3=Verdict.VALID))
     assert (view.flies, view.why) == ("vote of 2 boards", "since the start")
     assert [severity for _, severity, _ in view.boards] == ["ok", "bad", "ok"]
     assert [words for _, _, words in view.boards] == ["votes", VERDICT_WORDS[Verdict.OUTVOTED], "votes"]

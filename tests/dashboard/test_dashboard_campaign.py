@@ -14,7 +14,7 @@ from aeroloop.campaign.store import Store
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    filled(tmp_path / "wind", given_up=1)
+    filled(tmp_path / "wind", aborted=1)
     return tmp_path
 
 
@@ -37,7 +37,7 @@ def test_campaigns_are_found_by_their_database(runs: Path) -> None:
 def test_a_campaign_is_read_again_only_when_it_changed(runs: Path) -> None:
     shown = LiveCampaign(runs / "wind")
     assert shown.look() and not shown.look()
-    assert shown.judged is not None and len(shown.judged.gave_up) == 1
+    assert shown.judged is not None and len(shown.judged.aborted) == 1
     store = Store(runs / "wind", writes=True)
     store._database.execute("UPDATE flight SET verdict = 'failed' WHERE number = 1")
     assert shown.look()  # while the writer has it open

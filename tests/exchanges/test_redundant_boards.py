@@ -208,7 +208,7 @@ QUICK = (("vote", 3, "slow"), ("standby", 2, "hang"))
 
 def of_each_group(quick: Iterable[tuple[str, int, str]]) -> list[ParameterSet]:
     """Every failure of two boards in standby and three that vote; those that are not quick are for `make soak`. A stuck
-    command of the board that flies is left out: two boards cannot tell who lies, and that flight is lost."""
+    command of the board that flies is left out: two boards cannot tell which is wrong, and that flight is lost."""
     cases = [(mode, boards, fault) for mode, boards in (("standby", 2), ("vote", 3)) for fault in EVERY]
     cases.remove(("standby", 2, "stuck"))
     return [pytest.param(*case, marks=() if case in quick else pytest.mark.soak) for case in cases]

@@ -26,7 +26,7 @@ def outcome(error_m: float | None) -> Outcome:
     return Outcome(verdict, int(not ok), "completed", 1.0, "here", f"{error_m}", (check,), {"pos_rms_m": error_m})
 
 
-def filled(folder: Path, *, given_up: int = 0) -> Campaign:
+def filled(folder: Path, *, aborted: int = 0) -> Campaign:
     """20 flights whose error is a tenth of their wind, two of them beyond the limit; without flying."""
     campaign = Campaign(TABLE, out=folder)
     with campaign._writing() as store:
@@ -34,7 +34,7 @@ def filled(folder: Path, *, given_up: int = 0) -> Campaign:
         rows = [(f"{n:024}", n, {WIND: 0.8 * n, PRESET: "px4"}, n) for n in range(1, 21)]
         store.plan(rows, campaign.edition)
         for key, number, values, _ in rows:
-            if number > 20 - given_up:
+            if number > 20 - aborted:
                 assert store.not_flown(key, "the worker process was lost", exit_code=EXIT_LINK, retries=0)
             else:
                 store.flown(key, outcome(float(values[WIND]) / 10.0))

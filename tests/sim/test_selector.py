@@ -13,7 +13,7 @@ from aeroloop.sim.exchange import NEVER_NS, Row
 from aeroloop.sim.selector import Decision, Report, Selector
 
 PERIOD_NS, WAIT_NS = 12_000_000, 2_000_000
-SOUND = Verdict.SOUND
+VALID = Verdict.VALID
 
 
 class Bench:
@@ -25,7 +25,7 @@ class Bench:
         self.t_ns, self.counts = -PERIOD_NS, [0] * boards
         self.received_ns = [0] * boards
         self.commands: list[Row | None] = [None] * boards
-        self.faults = [SOUND] * boards
+        self.faults = [VALID] * boards
         self.aligned = [True] * boards
 
     def reports(self) -> list[Report]:
@@ -65,7 +65,7 @@ def test_the_active_board_flies_and_another_takes_over_in_the_same_period() -> N
     assert (taken.command, taken.active, taken.reason, taken.held) == ((5.6,), 1, Verdict.MISSING, 0)
     assert taken.since_ns == bench.t_ns + WAIT_NS
     assert kinds(taken) == [("out", 0), ("selected", 1)]
-    assert taken.verdicts == (Verdict.MISSING, SOUND)
+    assert taken.verdicts == (Verdict.MISSING, VALID)
     # From then on the new board's command flies at once, whatever the first does.
     assert bench.flown(5.0, 5.7) == (5.7,)
 
@@ -111,7 +111,7 @@ def test_the_last_command_is_held_without_any_board_and_a_returning_one_is_bette
     assert ("some", 0) in kinds(back)
 
 
-def test_two_boards_that_disagree_are_an_alarm_and_none_is_blamed() -> None:
+def test_two_boards_that_disagree_are_an_alarm_and_neither_is_identified() -> None:
     for mode in ("standby", "vote"):
         bench = Bench(2, mode)
         bench.cycle(5.0, 5.0)
@@ -136,7 +136,7 @@ def test_three_outvote_a_liar_and_take_it_back() -> None:
     assert [kinds(each) for each in found] == [[], [], [("out", 0)], []]
     last = found[-1]
     assert last is not None
-    assert last.verdicts == (Verdict.OUTVOTED, SOUND, SOUND)
+    assert last.verdicts == (Verdict.OUTVOTED, VALID, VALID)
     assert bench.selector.active == BY_VOTE
     back = [kinds(bench.cycle(5.0, 5.0, 5.0)) for _ in range(7)]
     assert [("in", 0)] in back
@@ -148,7 +148,7 @@ def test_a_vote_waits_for_every_board_until_its_command_is_missing() -> None:
     bench.cycle(5.0, 5.0, 5.0)
     found = bench.cycle(5.0, None, 6.0)
     assert found is not None
-    assert found.verdicts == (SOUND, Verdict.MISSING, SOUND)
+    assert found.verdicts == (VALID, Verdict.MISSING, VALID)
     assert bench.selector.decide(bench.t_ns + WAIT_NS, bench.reports()) is None  # nothing new
 
 

@@ -14,7 +14,7 @@ from aeroloop.campaign.store import Store
 
 def test_a_campaign_is_shown_while_it_runs(desk: Desk, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    campaign = filled(runs / "wind", given_up=1)
+    campaign = filled(runs / "wind", aborted=1)
     desk.serve("--runs", str(runs))
     watcher = desk.watch(DESKTOP)
     watcher.open("/campaign")

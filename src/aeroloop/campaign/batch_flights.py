@@ -21,7 +21,7 @@ from aeroloop.campaign import rare
 from aeroloop.campaign.batch_table import FlightColumns, Kept
 from aeroloop.campaign.definition import CampaignFile, Definition, extremes
 from aeroloop.campaign.design import Columns, quantiles
-from aeroloop.campaign.driver import Progress, Told
+from aeroloop.campaign.driver import OnProgress, Progress
 from aeroloop.campaign.identity import DIGITS, flight_key
 from aeroloop.campaign.parameter import Parameter
 from aeroloop.campaign.statistics import Array
@@ -109,7 +109,7 @@ class BatchFlights:
             rate = part.count / max(flown.seconds, 1e-6)
             self._per_launch = int(np.clip(LAUNCH_S * rate, 16, min(4 * self._per_launch, MOST_A_LAUNCH)))
 
-    def fly(self, store: Store, columns: Columns, known: int, progress: Progress, told: Told) -> None:
+    def fly(self, store: Store, columns: Columns, known: int, progress: Progress, on_progress: OnProgress) -> None:
         """Flights from number `known` on, into the store."""
         first = known
         for part, metrics, seconds in self.launches(columns.part(known, columns.count)):
@@ -118,7 +118,7 @@ class BatchFlights:
             progress.done += part.count
             progress.failed += int(part.count - self.table(part, metrics).passed.sum())
             progress.recent_s.append(seconds / part.count)
-            told(progress)
+            on_progress(progress)
 
     def add(self, store: Store, first: int, part: Columns, metrics: Array) -> None:
         params = np.stack([part.values[key] for key in self.kept.keys]) if self.kept.keys else np.empty((0, part.count))
@@ -133,7 +133,7 @@ class BatchFlights:
         metrics = [metrics for _, metrics, _ in self.launches(columns)]
         return self.table(columns, np.concatenate(metrics, axis=1))
 
-    def rare_rate(self, store: Store, progress: Progress, told: Told) -> rare.RareRate:
+    def rare_rate(self, store: Store, progress: Progress, on_progress: OnProgress) -> rare.RareRate:
         """Shift the distribution level by level; the flights of the estimate are kept, with their weights."""
         settings = self.definition.rare
         assert settings is not None
@@ -152,7 +152,7 @@ class BatchFlights:
             found = self.at_once(columns(u)).margins(limit)
             progress.done += len(u)
             progress.total = max(progress.total, progress.done + settings.flights)
-            told(progress)
+            on_progress(progress)
             return found
 
         density, levels = rare.search(settings, len(drawn), margins, rng)

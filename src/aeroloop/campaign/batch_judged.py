@@ -35,7 +35,7 @@ class BatchJudged(Judged):
         return LazyRows(self.table)
 
     @cached_property
-    def gave_up(self) -> list[Row]:
+    def aborted(self) -> list[Row]:
         return []
 
     @property

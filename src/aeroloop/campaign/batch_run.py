@@ -17,7 +17,7 @@ from aeroloop.campaign.batch_table import FlightColumns, LazyRows, of_blocks
 from aeroloop.campaign.definition import Definition
 from aeroloop.campaign.design import Columns, PlannedFlight, columns, draws
 from aeroloop.campaign.design_size import design_of
-from aeroloop.campaign.driver import Driver, Progress, Told
+from aeroloop.campaign.driver import Driver, OnProgress, Progress
 from aeroloop.campaign.local_workers import LocalWorkers
 from aeroloop.campaign.places import default_workers
 from aeroloop.campaign.rare import RareRate
@@ -37,7 +37,7 @@ class Work:
     limit: int | None = None  # flights
 
 
-def run(store: Store, campaign: Campaign, target: Target, work: Work, told: Told) -> None:
+def run(store: Store, campaign: Campaign, target: Target, work: Work, on_progress: OnProgress) -> None:
     """What is missing, at most `work.limit` flights of it; `judged` says what the store then holds."""
     definition, limit = campaign.definition, work.limit
     if definition.rare is not None and limit is not None:
@@ -48,17 +48,17 @@ def run(store: Store, campaign: Campaign, target: Target, work: Work, told: Told
     store.begin({**campaign.about(), "batch": msgspec.to_builtins(asdict(batch.kept)), "batch_results": results})
     progress = Progress(0, 1)
     if definition.search is not None:
-        store.keep({"boundary": msgspec.to_builtins(_searched(store, batch, progress, told, limit))})
+        store.keep({"boundary": msgspec.to_builtins(_searched(store, batch, progress, on_progress, limit))})
     elif definition.rare is not None:
         if "rare" not in results:
-            rate = batch.rare_rate(store, progress, told)
+            rate = batch.rare_rate(store, progress, on_progress)
             store.keep({"batch_results": {**results, "rare": msgspec.to_builtins(asdict(rate))}})
-    elif not _flown(store, batch, progress, told, limit):
+    elif not _flown(store, batch, progress, on_progress, limit):
         return
-    _confirm(store, campaign, work.workers, told)
+    _confirm(store, campaign, work.workers, on_progress)
 
 
-def _flown(store: Store, batch: BatchFlights, progress: Progress, told: Told, limit: int | None) -> bool:
+def _flown(store: Store, batch: BatchFlights, progress: Progress, on_progress: OnProgress, limit: int | None) -> bool:
     """Whether all flights of the design are in the store."""
     total = design_of(batch.definition).flights
     known = of_blocks(batch.kept, store.blocks(batch.kept.design))
@@ -66,11 +66,13 @@ def _flown(store: Store, batch: BatchFlights, progress: Progress, told: Told, li
     progress.total, progress.done = total, min(known.count, total)
     progress.failed = int(known.count - known.passed.sum())
     if known.count < wanted:
-        batch.fly(store, columns(batch.definition).part(0, wanted), known.count, progress, told)
+        batch.fly(store, columns(batch.definition).part(0, wanted), known.count, progress, on_progress)
     return wanted == total
 
 
-def _searched(store: Store, batch: BatchFlights, progress: Progress, told: Told, limit: int | None) -> Boundary:
+def _searched(
+    store: Store, batch: BatchFlights, progress: Progress, on_progress: OnProgress, limit: int | None
+) -> Boundary:
     search = batch.definition.search
     assert search is not None
     drawn = {key: np.array(own, float) for key, own in draws(batch.definition, search.most_per_point).items()}
@@ -97,13 +99,13 @@ def _searched(store: Store, batch: BatchFlights, progress: Progress, told: Told,
                 passed.setdefault(point, []).append(flag)
             count += part.count
             progress.done = progress.total = count
-            told(progress)
+            on_progress(progress)
         return {point: passed[point][:wanted] for point, wanted in asked.items()}
 
     return searched(search, fly)
 
 
-def _confirm(store: Store, campaign: Campaign, count: int | None, told: Told) -> None:
+def _confirm(store: Store, campaign: Campaign, count: int | None, on_progress: OnProgress) -> None:
     """Fly the flights of the statement of agreement on the bench, those that were not."""
     table = _table(store, campaign.definition)
     planned = [
@@ -116,7 +118,7 @@ def _confirm(store: Store, campaign: Campaign, count: int | None, told: Told) ->
         workers = LocalWorkers(min(len(waiting), count or default_workers(campaign.file.scenario.plan)))
         progress = Progress(len(waiting), workers.count, last="on the bench")
         with workers:
-            Driver(store, campaign.limit_s, campaign.definition.retries, progress, told).fly(waiting, workers)
+            Driver(store, campaign.limit_s, campaign.definition.retries, progress, on_progress).fly(waiting, workers)
 
 
 def _table(store: Store, definition: Definition) -> FlightColumns:

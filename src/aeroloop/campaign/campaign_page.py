@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from aeroloop.analysis.drawing import Picture
 
 BLOCK_DESIGNS = {"sobol": "Sobol points", "lhs": "a Latin hypercube"}
-MOST_GIVEN_UP = 100
+MOST_ABORTED = 100
 
 
 def render(judged: Judged, folder: Path) -> str:
@@ -76,7 +76,7 @@ def sections(judged: Judged, folder: Path) -> Iterator[Section]:
     yield Section("sensitivity", "Sensitivity", list(_sensitivity(judged, plots.sensitivity(judged))))
     yield Section("failures", "Regression tree of failed flights", [] if judged.faults else list(tree_blocks(judged)))
     yield Section("worst", "Worst flights", [] if judged.faults else list(_worst(judged, folder)))
-    yield Section("gave-up", "Flights that could not be flown", list(_gave_up(judged, folder)))
+    yield Section("aborted", "Flights that could not be flown", list(_aborted(judged, folder)))
     yield Section("about", "About this campaign", list(_about(judged)))
 
 
@@ -95,7 +95,7 @@ def _checks(judged: Judged) -> Iterator[Block]:
     interval = "Intervals are those of Clopper and Pearson (exact)."
     if (design := judged.definition.design) in BLOCK_DESIGNS:
         interval += f" With {BLOCK_DESIGNS[design]} they are wider than needed."
-    if judged.gave_up:
+    if judged.aborted:
         interval += " Flights that were aborted count as not passed."
     yield Note(interval)
 
@@ -146,12 +146,12 @@ def _worst(judged: Judged, folder: Path) -> Iterator[Block]:
         )
 
 
-def _gave_up(judged: Judged, folder: Path) -> Iterator[Block]:
-    if not judged.gave_up:
+def _aborted(judged: Judged, folder: Path) -> Iterator[Block]:
+    if not judged.aborted:
         return
     texts = ("why", "parameters", "kept", "fly it again")
     columns = [Column("flight", "name"), Column("attempts"), *(Column(name, "text") for name in texts)]
-    shown = judged.gave_up[:MOST_GIVEN_UP]
+    shown = judged.aborted[:MOST_ABORTED]
     rows = [
         (
             *(str(row.number), str(row.attempt), row.why or "", values_of(row)),
@@ -160,8 +160,8 @@ def _gave_up(judged: Judged, folder: Path) -> Iterator[Block]:
         for row, left in ((row, kept.place(folder, row.number)) for row in shown)
     ]
     yield Table(columns, rows)
-    if len(shown) < len(judged.gave_up):
-        yield Note(f"The first {len(shown)} of {len(judged.gave_up)}.")
+    if len(shown) < len(judged.aborted):
+        yield Note(f"The first {len(shown)} of {len(judged.aborted)}.")
 
 
 def _about(judged: Judged) -> Iterator[Block]:

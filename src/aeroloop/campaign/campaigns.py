@@ -1,7 +1,7 @@
 """Campaigns: many flights of one scenario with drawn parameters. The common part of `aeroloop campaign` and Python.
 
 campaign.db     every flight (`store.py`)      report.html   written by `report`
-replays/        flights flown again by `replay`       gave-up/      what is left of flights that could not be flown
+replays/        flights flown again by `replay`       aborted/      what is left of flights that could not be flown
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from aeroloop.campaign.bench_search import boundary_of_flights
 from aeroloop.campaign.definition import CampaignFile, Definition
 from aeroloop.campaign.design import PlannedFlight, flights
 from aeroloop.campaign.design_size import design_of
-from aeroloop.campaign.driver import Driver, Progress, Told, counted
+from aeroloop.campaign.driver import Driver, OnProgress, Progress, counted
 from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.judgement import Judged, Worst
 from aeroloop.campaign.places import LOCAL, batch_target, default_workers, workers_at
 from aeroloop.campaign.search import Boundary
-from aeroloop.campaign.store import DATABASE, FLOWN, GAVE_UP, PLANNED, Row, Store
+from aeroloop.campaign.store import ABORTED, DATABASE, FLOWN, PLANNED, Row, Store
 from aeroloop.campaign.worker import Task
 from aeroloop.core.config import convert, override
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError, not_written
@@ -70,7 +70,7 @@ class Replay:
 
     @property
     def words(self) -> str:
-        if self.row.state == GAVE_UP:
+        if self.row.state == ABORTED:
             return f"flown here; in the campaign it could not be flown: {self.row.why}"
         if not self.compared:
             return "flown at another pace or on another rung than in the campaign: log hashes are not compared"
@@ -116,19 +116,19 @@ class Campaign:
         workers: int | None = None,
         limit: int | None = None,
         on: str = LOCAL,
-        told: Told = lambda progress: None,
+        on_progress: OnProgress = lambda progress: None,
     ) -> Judged:
         """Fly what is missing. `workers`: flights on the bench at a time. `limit`: at most so many now. `on`: `local`,
         `gpu` for a batch, or the address of a ray cluster, `ray://HOST:PORT`. What was flown stays, however it ends."""
         if self.definition.engine == "batch":
-            return self._run_batch(batch_target(on), workers, limit, told)
+            return self._run_batch(batch_target(on), workers, limit, on_progress)
         count, plan = workers or default_workers(self.file.scenario.plan), self.file.scenario.plan
         with self._writing() as store:
             store.begin(self.about())
             if self.file.scenario.plan.loop == "pil":
                 self._build()
             total = 0 if self.definition.search else design_of(self.definition).flights
-            driver = Driver(store, self.limit_s, self.definition.retries, Progress(total, count), told)
+            driver = Driver(store, self.limit_s, self.definition.retries, Progress(total, count), on_progress)
             if self.definition.search:
                 with workers_at(on, workers, plan) as ours:
                     store.keep({"boundary": msgspec.to_builtins(boundary_of_flights(self, driver, ours, limit))})
@@ -147,22 +147,22 @@ class Campaign:
                     driver.fly(waiting, ours)
             return judged(store)
 
-    def _run_batch(self, target: Target, workers: int | None, limit: int | None, told: Told) -> Judged:
+    def _run_batch(self, target: Target, workers: int | None, limit: int | None, on_progress: OnProgress) -> Judged:
         from aeroloop.campaign.batch_run import Work, run
 
         with self._writing() as store:
-            run(store, self, target, Work(workers, limit), told)
+            run(store, self, target, Work(workers, limit), on_progress)
             return judged(store)
 
     def planned(
-        self, store: Store, planned: Sequence[PlannedFlight], told: Callable[[int], None] = lambda count: None
+        self, store: Store, planned: Sequence[PlannedFlight], on_progress: Callable[[int], None] = lambda count: None
     ) -> dict[str, Task]:
         """Tasks by key, written into the store; ConfigError names the flight whose values the scenario refuses.
-        `told`: how many there are so far."""
-        return {task.key: task for task in self.tasks(store, planned, told)}
+        `on_progress`: how many there are so far."""
+        return {task.key: task for task in self.tasks(store, planned, on_progress)}
 
     def tasks(
-        self, store: Store, planned: Sequence[PlannedFlight], told: Callable[[int], None] = lambda count: None
+        self, store: Store, planned: Sequence[PlannedFlight], on_progress: Callable[[int], None] = lambda count: None
     ) -> list[Task]:
         """In the order of the flights; two that are the same have the same key."""
         scenario, tasks = self.file.scenario, list[Task]()
@@ -178,7 +178,7 @@ class Campaign:
             if self.definition.sweep:
                 free = (*scenario.changes, *fault_campaign.fault_free(self.file, each.values, each.seed))
             left = str(kept.place(self.folder.resolve(), each.number))
-            told(len(tasks))
+            on_progress(len(tasks))
             tasks.append(Task(key, str(scenario.path.resolve()), changes, self.edition, table, free, left))
         rows = [(task.key, each.number, each.values, each.seed) for task, each in zip(tasks, planned, strict=True)]
         store.plan(rows, self.edition)

@@ -13,7 +13,7 @@ from statistics import median, quantiles
 from typing import Protocol
 
 from aeroloop.campaign import kept
-from aeroloop.campaign.store import FLOWN, GAVE_UP, PLANNED, Store
+from aeroloop.campaign.store import ABORTED, FLOWN, PLANNED, Store
 from aeroloop.campaign.worker import Report, Task
 from aeroloop.core.errors import DISK_FULL, EXIT_USAGE, ConfigError, StorageError
 
@@ -29,9 +29,9 @@ class Progress:
 
     total: int
     workers: int
-    done: int = 0  # with those given up
+    done: int = 0  # with those aborted
     failed: int = 0
-    gave_up: int = 0
+    aborted: int = 0
     planned: int | None = None  # flights so far, while they are planned
     until: int | None = None  # where this run ends before all are done
     last: str = ""
@@ -55,7 +55,7 @@ class Progress:
     def words(self) -> str:
         if self.planned is not None:
             return f"{self.planned} of {self.total} flights planned"
-        text = f"{self.done} of {self.total} flights, {self.failed} failed, {self.gave_up} aborted"
+        text = f"{self.done} of {self.total} flights, {self.failed} failed, {self.aborted} aborted"
         if self.per_s is not None:
             text += f", {self.per_s:.2g}/s"
         if (left := self.remaining_s) is not None and self.done < self.total:
@@ -69,7 +69,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"
 
 
-Told = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 
 
 Ended = tuple[Task, Report] | None
@@ -94,12 +94,12 @@ class Driver:
     limit_s: float  # wall time of one flight
     retries: int
     progress: Progress
-    told: Told = lambda progress: None
+    on_progress: OnProgress = lambda progress: None
 
     def planning(self, count: int) -> None:
         """Tell now and then how many flights are planned."""
         if count and count % PLANNED_A_TIME == 0:
-            self.told(replace(self.progress, planned=count))
+            self.on_progress(replace(self.progress, planned=count))
 
     def fly(self, tasks: Iterable[Task], workers: Workers) -> None:
         """All of them; each result is in the store before the next one is counted."""
@@ -107,7 +107,7 @@ class Driver:
         for ended in workers.reports(waiting, self.limit_s):
             self.progress.workers = workers.count
             if ended is None:
-                self.told(self.progress)
+                self.on_progress(self.progress)
             elif self._tried_again(*ended):
                 waiting.append(ended[0])
 
@@ -122,16 +122,16 @@ class Driver:
         elif DISK_FULL in report.why:  # nothing can be flown, and no flight is to blame
             raise StorageError(f"{report.why}; what was flown is kept, and the same command continues")
         elif self.store.not_flown(task.key, report.why, exit_code=report.exit_code, retries=self.retries):
-            self.progress.gave_up += 1
+            self.progress.aborted += 1
         else:
             return True
         self.progress.done += 1
-        self._tell(task, GAVE_UP if report.outcome is None else report.outcome.verdict)
+        self._tell(task, ABORTED if report.outcome is None else report.outcome.verdict)
         return False
 
     def _tell(self, task: Task, end: str) -> None:
         self.progress.last = f"{task.key[:8]} {end}"
-        self.told(self.progress)
+        self.on_progress(self.progress)
 
 
 def counted(store: Store, total: int, workers: int) -> Progress:
@@ -140,5 +140,5 @@ def counted(store: Store, total: int, workers: int) -> Progress:
     done = [row for row in rows if row.state != PLANNED]
     progress = Progress(total, workers, done=len(done))
     progress.failed = sum(row.state == FLOWN and not row.passed for row in rows)
-    progress.gave_up = sum(row.state == GAVE_UP for row in rows)
+    progress.aborted = sum(row.state == ABORTED for row in rows)
     return progress

@@ -25,7 +25,7 @@ from aeroloop.recording.log import Log
 SETTLED_S = (1.0, 2.5)
 """After the start of a disturbance."""
 Numbers = dict[str, float]
-Told = Callable[[Cell], None]
+OnProgress = Callable[[Cell], None]
 """Called after each flight."""
 
 
@@ -57,10 +57,10 @@ def fly(cell: Cell, seed: int = 1) -> Flown:
 
 
 def fly_all(
-    cells: Sequence[Cell], seed: int = 1, *, workers: int | None = None, told: Told = lambda cell: None
+    cells: Sequence[Cell], seed: int = 1, *, workers: int | None = None, on_progress: OnProgress = lambda cell: None
 ) -> list[Flown]:
     """In the order of the cells. `workers`: processes, by default one for each processor; 1: this process."""
-    return in_processes(fly, cells, (seed,), workers=workers, told=told)
+    return in_processes(fly, cells, (seed,), workers=workers, on_progress=on_progress)
 
 
 def with_kicks(flown: Sequence[Flown]) -> dict[Cell, Numbers]:

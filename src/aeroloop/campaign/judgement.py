@@ -29,7 +29,7 @@ from aeroloop.campaign.statistics import (
     rank_correlation,
     wilson,
 )
-from aeroloop.campaign.store import FLOWN, GAVE_UP, PLANNED, Row
+from aeroloop.campaign.store import ABORTED, FLOWN, PLANNED, Row
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK
 
 EXPORTED = ("number", "state", "verdict", "seed", "attempt", "exit_code", "ended", "wall_s", "log_sha256", "why", "key")
@@ -38,12 +38,12 @@ _LIMIT = re.compile(r"([<>=]) (.+)")
 
 @dataclass(frozen=True)
 class Rate:
-    """Of flights, never without their number. Those given up count as not passed in `successes` of `count`."""
+    """Of flights, never without their number. Those aborted count as not passed in `successes` of `count`."""
 
     name: str
     successes: int
     count: int
-    gave_up: int
+    aborted: int
 
     @property
     def value(self) -> float:
@@ -61,10 +61,10 @@ class Rate:
     @property
     def words(self) -> str:
         text = f"{_of(self.successes, self.count)}, 95 % interval {_range(self.interval)}"
-        if self.gave_up:
-            flown = self.count - self.gave_up
+        if self.aborted:
+            flown = self.count - self.aborted
             own = _range(clopper_pearson(self.successes, flown))
-            text += f"; without the {self.gave_up} aborted {_of(self.successes, flown)}, {own}"
+            text += f"; without the {self.aborted} aborted {_of(self.successes, flown)}, {own}"
         return text
 
 
@@ -127,12 +127,12 @@ class Judged:
         return [row for row in self.rows if row.state == FLOWN]
 
     @cached_property
-    def gave_up(self) -> list[Row]:
-        return [row for row in self.rows if row.state == GAVE_UP]
+    def aborted(self) -> list[Row]:
+        return [row for row in self.rows if row.state == ABORTED]
 
     @property
     def complete(self) -> bool:
-        return len(self.flown) + len(self.gave_up) >= self.total
+        return len(self.flown) + len(self.aborted) >= self.total
 
     @property
     def passed(self) -> NDArray[np.bool_]:
@@ -144,7 +144,7 @@ class Judged:
             successes = sum(row.passed for row in self.flown)
         else:
             successes = sum(any(each["name"] == name and each["ok"] for each in row.checks) for row in self.flown)
-        return Rate(name, successes, len(self.flown) + len(self.gave_up), len(self.gave_up))
+        return Rate(name, successes, len(self.flown) + len(self.aborted), len(self.aborted))
 
     @cached_property
     def checks(self) -> list[JudgedCheck]:
@@ -154,7 +154,7 @@ class Judged:
     def exit_code(self) -> int:
         if not all(check.ok for check in self.checks) or (self.boundary is not None and not self.boundary.found):
             return EXIT_CHECK_FAILED
-        return EXIT_LINK if self.gave_up else EXIT_OK
+        return EXIT_LINK if self.aborted else EXIT_OK
 
     @cached_property
     def checked_metrics(self) -> dict[str, str]:
@@ -266,7 +266,7 @@ class Judged:
                     "flown": len(self.flown),
                     "passed": rate.successes,
                     "failed": len(self.flown) - rate.successes,
-                    "gave_up": len(self.gave_up),
+                    "aborted": len(self.aborted),
                     "of_other_editions": self.not_counted[0],
                     "of_other_designs": self.not_counted[1],
                 },
@@ -274,7 +274,7 @@ class Judged:
                     "passed": rate.value,
                     "n": rate.count,
                     "interval_95": list(rate.interval),
-                    "passed_without_gave_up": rate.successes / max(1, len(self.flown)),
+                    "passed_without_aborted": rate.successes / max(1, len(self.flown)),
                 },
                 "checks": [
                     {**asdict(each.rate), **_check(each.check), "bound": each.bound, "ok": each.ok}
@@ -291,7 +291,7 @@ class Judged:
 
 
 def verdict_of(row: Row) -> str:
-    if row.state == GAVE_UP:
+    if row.state == ABORTED:
         return "aborted"
     return "planned" if row.state == PLANNED else row.verdict or "failed"
 

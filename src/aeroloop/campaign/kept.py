@@ -11,7 +11,7 @@ from pathlib import Path
 
 from aeroloop.core.paths import process_folder_of
 
-FOLDER, RUN, WHY = "gave-up", "run", "why.txt"
+FOLDER, RUN, WHY = "aborted", "run", "why.txt"
 MOST = 20
 """Flights: if none can be flown, thousands of logs would say the same."""
 

@@ -41,7 +41,7 @@ METRICS = {
     "seen_pct": "pad_seen_pct",
 }
 GRACE_S = 20.0
-"""For a flight that is told to end."""
+"""For a flight that is asked to end."""
 
 
 @dataclass(frozen=True, order=True)
@@ -131,7 +131,7 @@ class Flights:
         cells: Sequence[tuple[str, int]],
         *,
         workers: int | None = None,
-        told: Callable[[str], None] = lambda last: None,
+        on_progress: Callable[[str], None] = lambda last: None,
     ) -> list[Flown]:
         """In the order of the cells: how to land, and the seed. A flight that failed counts as one that did not land.
         Interrupted, it ends the flights that are running; `done` has those before."""
@@ -141,7 +141,7 @@ class Flights:
             try:
                 for flight in as_completed(flights):
                     flight.result()
-                    told("{} {}".format(*flights[flight]))
+                    on_progress("{} {}".format(*flights[flight]))
             except BaseException:
                 self._stop()
                 pool.shutdown(cancel_futures=True)

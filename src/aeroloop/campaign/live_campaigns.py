@@ -113,7 +113,7 @@ class LiveCampaign:
 
 def headline(judged: Judged) -> str:
     """The rate with its interval, never without the number of flights."""
-    flown = len(judged.flown) + len(judged.gave_up)
+    flown = len(judged.flown) + len(judged.aborted)
     text = f"{flown} of {judged.total} flights; passed: {judged.rate().words}"
     return text if judged.boundary is None else f"{text}; {judged.boundary.words}"
 

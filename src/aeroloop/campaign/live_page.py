@@ -170,7 +170,7 @@ class _CampaignPage:
         verdict, severity = _verdict(judged)
         set_chip(self._verdict, verdict, severity)
         self._headline.set_text(live.headline(judged))
-        self._bar.set_value((len(judged.flown) + len(judged.gave_up)) / max(1, judged.total))
+        self._bar.set_value((len(judged.flown) + len(judged.aborted)) / max(1, judged.total))
         self._draw_checks(live.check_words(judged))
         self._draw_scatter()
         may = self._watched.may_command

@@ -19,20 +19,20 @@ def in_processes(
     arguments: Sequence[Any],
     *,
     workers: int | None,
-    told: Callable[[C], None],
+    on_progress: Callable[[C], None],
 ) -> list[F]:
     """`fly(cell, *arguments)` for each. `workers`: processes, by default one for each processor; 1: this process.
-    `told` is called after each flight."""
+    `on_progress` is called after each flight."""
     count = min(workers or len(os.sched_getaffinity(0)), len(cells))
     if count <= 1:
-        return [_telling(fly, cell, arguments, told) for cell in cells]
+        return [_telling(fly, cell, arguments, on_progress) for cell in cells]
     ours = {*multiprocessing.active_children()}
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_ignore_interrupt) as pool:
         flights: dict[Future[F], C] = {pool.submit(fly, cell, *arguments): cell for cell in cells}
         try:
             for flight in as_completed(flights):
                 flight.result()
-                told(flights[flight])
+                on_progress(flights[flight])
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for child in {*multiprocessing.active_children()} - ours:
@@ -41,9 +41,9 @@ def in_processes(
         return [flight.result() for flight in flights]
 
 
-def _telling(fly: Callable[..., F], cell: C, arguments: Sequence[Any], told: Callable[[C], None]) -> F:
+def _telling(fly: Callable[..., F], cell: C, arguments: Sequence[Any], on_progress: Callable[[C], None]) -> F:
     flown = fly(cell, *arguments)
-    told(cell)
+    on_progress(cell)
     return flown
 
 

@@ -1,4 +1,4 @@
-"""The failures of the matrix of several boards: what fails, what that asks of the boards, and who is to be blamed."""
+"""The failures of the matrix of several boards: what fails, what that asks of the boards, which boards are faulty."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Failure(NamedTuple):
     name: str
     kind: Kind
     faults: tuple[dict[str, Any], ...]  # as in `[[faults]]`, without their time
-    boards: tuple[int, ...] = (0,)  # that are to be blamed
+    boards: tuple[int, ...] = (0,)  # that are faulty
 
 
 def _board(kind: str, value: float = 0.0, number: int = 0) -> dict[str, Any]:

@@ -31,7 +31,7 @@ class Flown:
     command: Array  # (n, 1 + m) cycle and thrusts
     truth: Array  # (n, 7) time, position, angles
     held: float
-    blamed: tuple[int, ...]
+    identified: tuple[int, ...]
     disagreed: bool
     failed: frozenset[str]  # metrics of checks
 
@@ -41,7 +41,7 @@ def keep(file: Path, flown: Flown) -> None:
     about = {
         "ended": flown.ended,
         "held": flown.held,
-        "blamed": flown.blamed,
+        "identified": flown.identified,
         "disagreed": flown.disagreed,
         "failed": sorted(flown.failed),
     }
@@ -66,7 +66,7 @@ def kept(file: Path, cell: Cell) -> Flown | None:
                 stored["command"],
                 stored["truth"],
                 about["held"],
-                tuple(about["blamed"]),
+                tuple(about["identified"]),
                 disagreed=about["disagreed"],
                 failed=frozenset(about["failed"]),
             )

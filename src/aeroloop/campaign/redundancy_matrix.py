@@ -2,8 +2,8 @@
 boards, flown inline.
 
 Each flight is compared with the undisturbed one of the same boards: how far command and aircraft differ, how long
-a command was held, and which boards were blamed. A cell of the matrix is the worst of its times. Two boards cannot tell
-which of them lies.
+a command was held, and which boards were identified as faulty. A cell of the matrix is the worst of its times.
+Two boards cannot tell which of them is wrong.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Result:
     apart_m: float
     apart_deg: float
     checks_pass: bool  # those that the undisturbed flight passes
-    blamed: tuple[int, ...]
-    right: bool  # the boards that failed were blamed, and no other
+    identified: tuple[int, ...]
+    right: bool  # the boards that failed were identified, and no other
     ok: bool  # as good as these boards can be
     why: str = ""  # it was refused, or not flown
 
@@ -128,7 +128,7 @@ def _fly(cell: Cell, plan: Scenario) -> Flown:
         _command(log, plan),
         np.column_stack([log.column("truth", column) for column in ("t_s", *POSITION, *ANGLES)]),
         numbers["cycles_held_max"],
-        _blamed(log),
+        _identified(log),
         disagreed=bool(numbers["boards_disagreed"]),
         failed=frozenset(result.name for result in evaluate(own, numbers) if not result.ok),
     )
@@ -146,7 +146,7 @@ def _command(log: Log, plan: Scenario) -> Array:
     return np.column_stack([cycle, *(log.column("command", name) for name in forces)])
 
 
-def _blamed(log: Log) -> tuple[int, ...]:
+def _identified(log: Log) -> tuple[int, ...]:
     numbers = log.column("event", "value")[log.column("event", "code") == Event.BOARD_OUT]
     return tuple(sorted({int(number) - 1 for number in numbers}))
 
@@ -157,9 +157,9 @@ def fly_all(
     folder: Path | None = None,
     *,
     workers: int | None,
-    told: Callable[[Cell], None],
+    on_progress: Callable[[Cell], None],
 ) -> list[Flown]:
-    return in_processes(fly, wanted, (setting, folder), workers=workers, told=told)
+    return in_processes(fly, wanted, (setting, folder), workers=workers, on_progress=on_progress)
 
 
 def judged(flown: Sequence[Flown]) -> list[Result]:
@@ -176,7 +176,9 @@ def judge(one: Flown, calm: Flown) -> Result:
         outcome = _unflown(failure, one.refused)
         fits = right if outcome == REFUSED else outcome == NONE_LEFT and failure.kind == "two silent"
         fits = fits and (outcome == REFUSED or one.cell.boards == 2)
-        nothing = Result(one.cell, outcome, 0.0, 0.0, 0.0, 0.0, checks_pass=False, blamed=named, right=right, ok=fits)
+        nothing = Result(
+            one.cell, outcome, 0.0, 0.0, 0.0, 0.0, checks_pass=False, identified=named, right=right, ok=fits
+        )
         return replace(nothing, why=one.refused)
     count = min(len(one.truth), len(calm.truth))
     apart = one.truth[:count, 1:] - calm.truth[:count, 1:]
@@ -195,8 +197,8 @@ def judge(one: Flown, calm: Flown) -> Result:
         apart_m,
         float(np.degrees(apart_rad)),
         checks_pass=checks_pass,
-        blamed=one.blamed,
-        right=one.blamed == failure.boards,
+        identified=one.identified,
+        right=one.identified == failure.boards,
         ok=_fits(failure, one.cell, outcome, good=good),
     )
 
@@ -223,13 +225,13 @@ def _outcome(one: Flown, expected: tuple[int, ...], *, near: bool) -> str:
         return DETECTED_LOST if one.disagreed else LOST
     if one.held > LOST_CYCLES:
         return NONE_LEFT
-    if one.blamed == expected and expected:
+    if one.identified == expected and expected:
         return RESOLVED
-    if set(one.blamed) - set(expected):
+    if set(one.identified) - set(expected):
         return WRONG
     if one.disagreed:
         return DETECTED
-    if expected and one.blamed:
+    if expected and one.identified:
         return PARTLY
     return NO_EFFECT if near else UNNOTICED
 
@@ -272,7 +274,7 @@ def _worst(group: Sequence[Result]) -> Result:
         max(each.apart_m for each in group),
         max(each.apart_deg for each in group),
         checks_pass=all(each.checks_pass for each in group),
-        blamed=one.blamed,
+        identified=one.identified,
         right=all(each.right for each in group),
         ok=all(each.ok for each in group),
         why=one.why,

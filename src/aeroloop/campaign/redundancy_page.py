@@ -18,8 +18,8 @@ NUMBERS = (
     "Each cell is the worst of the flights with the failure, of board.1 or as its name says, against the undisturbed "
     "flight of the same boards; the time is that of the worst flight, each number the largest of all. Targets: no more "
     "than one control period without a command, 1 mm and 0.1 deg, and a continuous command: one that differs by at "
-    "most 0.1 N in the five control periods after the failure. Two boards cannot tell which of them lies: that is "
-    "detected, not resolved."
+    "most 0.1 N in the five control periods after the failure. Two boards cannot tell which of them is wrong: that "
+    "is detected, not resolved."
 )
 
 
@@ -65,8 +65,8 @@ def _plain(one: Result) -> dict[str, object]:
         "apart_m": one.apart_m,
         "apart_deg": one.apart_deg,
         "checks_pass": one.checks_pass,
-        "blamed": [board_name(board) for board in one.blamed],
-        "right_blamed": one.right,
+        "identified": [board_name(board) for board in one.identified],
+        "right_identified": one.right,
         "ok": one.ok,
         "why": one.why,
     }
@@ -113,7 +113,7 @@ def _numbers(cells: Sequence[Result], mode: str, boards: int) -> Section:
         Column("Apart (mm)"),
         Column("Apart (deg)"),
         Column("Checks", "text"),
-        Column("Blamed", "text"),
+        Column("Identified as faulty", "text"),
         Column("Right", "text"),
         Column("Outcome", "text"),
     ]
@@ -127,7 +127,7 @@ def _numbers(cells: Sequence[Result], mode: str, boards: int) -> Section:
             number(one.apart_m, 1e3, digits=3),
             number(one.apart_deg, digits=3),
             "pass" if one.checks_pass else "–",
-            ", ".join(board_name(board) for board in one.blamed) or "–",
+            ", ".join(board_name(board) for board in one.identified) or "–",
             _word(one.right),
             short(one),
         )

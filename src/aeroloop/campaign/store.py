@@ -27,9 +27,9 @@ from aeroloop.campaign.parameter import Value
 from aeroloop.core.errors import DISK_FULL, ConfigError, StorageError, not_written
 
 DATABASE = "campaign.db"
-PLANNED, FLOWN, GAVE_UP = "planned", "flown", "gave_up"
+PLANNED, FLOWN, ABORTED = "planned", "flown", "gave_up"
 """States of a flight. One that was flown has a verdict; one that could not be flown, for its link, worker or wall
-limit, is tried again, and then given up."""
+limit, is tried again, and then aborted: `gave_up` in the database."""
 BUSY_S = 30.0
 _SCHEMA = """
 BEGIN IMMEDIATE;
@@ -189,15 +189,15 @@ class Store:
                 )
 
     def not_flown(self, key: str, why: str, *, exit_code: int, retries: int) -> bool:
-        """It could not be flown; whether it is given up."""
+        """It could not be flown; whether it is aborted."""
         with self._writing() as database:
             ((attempt,),) = database.execute("SELECT attempt FROM flight WHERE key = ?", (key,)).fetchall()
-            given_up = attempt + 1 > retries
+            aborted = attempt + 1 > retries
             database.execute(
                 "UPDATE flight SET attempt = ?, state = ?, why = ?, exit_code = ? WHERE key = ? AND state != ?",
-                (attempt + 1, GAVE_UP if given_up else PLANNED, why, exit_code, key, FLOWN),
+                (attempt + 1, ABORTED if aborted else PLANNED, why, exit_code, key, FLOWN),
             )
-        return bool(given_up)
+        return bool(aborted)
 
     def rows(self, state: str | None = None) -> list[Row]:
         """Of the present design, by number."""

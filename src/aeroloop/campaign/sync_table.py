@@ -46,9 +46,13 @@ def judge(results: Results) -> Judged:
 
 
 def fly(
-    cells: Sequence[Cell], seed: int = 1, *, workers: int | None = None, told: flying.Told = lambda cell: None
+    cells: Sequence[Cell],
+    seed: int = 1,
+    *,
+    workers: int | None = None,
+    on_progress: flying.OnProgress = lambda cell: None,
 ) -> Judged:
-    flown = flying.fly_all(cells, seed, workers=workers, told=told)
+    flown = flying.fly_all(cells, seed, workers=workers, on_progress=on_progress)
     return judge(Results(seed, flying.with_kicks(flown), {one.cell: one.ended for one in flown}))
 
 

@@ -99,8 +99,8 @@ def run(
         print_note(f"note: {campaign.remark}")
     try:
         # Standard output is for the results: ray prints there when it loses a node.
-        with _shown(campaign) as told, redirect_stdout(sys.stderr):
-            judged = campaign.run(workers=workers, limit=limit, on=on, told=told)
+        with _shown(campaign) as on_progress, redirect_stdout(sys.stderr):
+            judged = campaign.run(workers=workers, limit=limit, on=on, on_progress=on_progress)
     except KeyboardInterrupt:
         print_note(f"interrupted: what was flown is in {campaign.folder}; the same command continues")
         raise
@@ -279,7 +279,7 @@ def _show(judged: Judged, folder: Path, page: Path | None) -> None:
         say(plain(judged.boundary.words))
     for words in judged.remarks:
         say(plain(words))
-    for row in judged.gave_up:
+    for row in judged.aborted:
         left = kept.place(folder, row.number)
         where = f" ({plain(str(left))})" if left.is_dir() else ""
         say(f"[yellow]aborted[/]: flight {row.number}: {plain(row.why or '')}{where}")
@@ -289,5 +289,5 @@ def _show(judged: Judged, folder: Path, page: Path | None) -> None:
     if designs:
         say(f"note: {designs} flights that the file does not ask for any more are kept, and not counted")
     if not judged.complete:
-        say(f"note: {judged.total - len(judged.flown) - len(judged.gave_up)} flights are missing; `run` continues")
+        say(f"note: {judged.total - len(judged.flown) - len(judged.aborted)} flights are missing; `run` continues")
     say(f"report: {plain(str(page))}" if page else f"campaign: {plain(str(folder))}")

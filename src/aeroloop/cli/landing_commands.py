@@ -66,8 +66,8 @@ def landings(
     cells = [(use, seed) for use in ways for seed in range(1, seeds + 1)]
     flights = Flights(scenario, folder / landing_table.FLIGHTS)
     try:
-        with _shown(len(cells)) as told:
-            flown = flights.fly_all(cells, workers=workers, told=told)
+        with _shown(len(cells)) as on_progress:
+            flown = flights.fly_all(cells, workers=workers, on_progress=on_progress)
     except BaseException:
         if flights.done:  # they took minutes
             report = landing_table.write(folder, landing_table.Landings(scenario.name, sorted(flights.done)))
@@ -82,12 +82,12 @@ def landings(
 def _shown(count: int) -> Iterator[Callable[[str], None]]:
     """A bar on a terminal, otherwise a line every few seconds."""
     done = 0
-    with progress.counted("landings", count, "flights") as told:
+    with progress.counted("landings", count, "flights") as on_progress:
 
         def flown(last: str) -> None:
             nonlocal done
             done += 1
-            told(done, last)
+            on_progress(done, last)
 
         yield flown
 

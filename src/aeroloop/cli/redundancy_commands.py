@@ -78,14 +78,14 @@ def redundancy_matrix(
     _make_folder(folder)
     done = 0
     try:
-        with progress.counted("redundancy-matrix", len(cells), "flights") as told:
+        with progress.counted("redundancy-matrix", len(cells), "flights") as on_progress:
 
             def flown(cell: Cell) -> None:
                 nonlocal done
                 done += 1
-                told(done, f"{cell.mode} {cell.boards} {cell.failure}, {cell.at_s:g} s")
+                on_progress(done, f"{cell.mode} {cell.boards} {cell.failure}, {cell.at_s:g} s")
 
-            flights = matrix.fly_all(cells, setting, folder / FLIGHTS, workers=workers, told=flown)
+            flights = matrix.fly_all(cells, setting, folder / FLIGHTS, workers=workers, on_progress=flown)
     except KeyboardInterrupt:
         print_note(f"interrupted: what was flown is in {folder}; the same command with --out {folder} continues")
         raise

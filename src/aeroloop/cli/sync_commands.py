@@ -77,8 +77,8 @@ def sync_table(
     folder = out or RUNS / f"sync-table-{datetime.now():%Y%m%d-%H%M%S}"
     campaign.make_folder(folder)
     try:
-        with _shown(len(cells)) as told:
-            judged = campaign.fly(cells, seed, workers=workers, told=told)
+        with _shown(len(cells)) as on_progress:
+            judged = campaign.fly(cells, seed, workers=workers, on_progress=on_progress)
     except BaseException:
         folder.rmdir()
         raise
@@ -106,12 +106,12 @@ def _names(text: str) -> tuple[str, ...]:
 def _shown(count: int) -> Iterator[Callable[[Cell], None]]:
     """A bar on a terminal, otherwise a line every few seconds."""
     done = 0
-    with progress.counted("sync-table", count, "flights") as told:
+    with progress.counted("sync-table", count, "flights") as on_progress:
 
         def flown(cell: Cell) -> None:
             nonlocal done
             done += 1
-            told(done, str(cell))
+            on_progress(done, str(cell))
 
         yield flown
 

@@ -28,7 +28,8 @@ def video(
     camera: Annotated[
         str,
         typer.Option(
-            metavar="KIND", help="chase: behind the aircraft; free: stays, with the flight in view; onboard: aboard."
+            metavar="KIND",
+            help="chase: behind the aircraft; free: stays, with the flight in view; onboard: mounted on the aircraft.",
         ),
     ] = "chase",
     out: Annotated[

@@ -53,9 +53,9 @@ class Redundancy(Config, frozen=True):
 
 
 class Verdict(IntEnum):
-    """What the selector thinks of a board, or why another flies."""
+    """State of a board, as the selector finds it, or why another flies."""
 
-    SOUND = 0
+    VALID = 0
     STARTING = 1  # it has not sent a command yet
     MISSING = 2  # no command in this control period
     LATE = 3  # its command belongs to an earlier control period
@@ -65,7 +65,7 @@ class Verdict(IntEnum):
     BABBLING = 7  # it sends more than its link is for
     DISCONNECTED = 8  # its link has ended
     OUTVOTED = 9  # its command is out of the band of the others
-    RETURNING = 10  # sound again, but not for long enough
+    RETURNING = 10  # valid again, but not for long enough
 
 
 class Health(IntEnum):
@@ -77,17 +77,17 @@ class Health(IntEnum):
 
 
 VERDICT_WORDS = {
-    Verdict.SOUND: "sound",
+    Verdict.VALID: "valid",
     Verdict.STARTING: "has not sent a command yet",
     Verdict.MISSING: "sent no command in its control period",
     Verdict.LATE: "sent a command of an earlier control period",
     Verdict.IMPLAUSIBLE: "sent an implausible command",
-    Verdict.NO_HEARTBEAT: "sent no sound heartbeat",
+    Verdict.NO_HEARTBEAT: "sent no valid heartbeat",
     Verdict.UNHEALTHY: "reported that it has no sensors, or that its law failed",
     Verdict.BABBLING: "sent far too many bytes",
     Verdict.DISCONNECTED: "disconnected",
     Verdict.OUTVOTED: "outvoted: its command was out of the band",
-    Verdict.RETURNING: "sound again, not for long enough to fly",
+    Verdict.RETURNING: "valid again, not for long enough to fly",
 }
 
 

@@ -195,7 +195,7 @@ class Event(IntEnum):
     BOARD_SELECTED = 34  # another board flies; value: its number from 1, 0 the mid-value of several
     BOARD_OUT = 35  # a board failed or was voted out; value: its number from 1
     BOARD_IN = 36  # it is aligned and may fly again; value: its number from 1
-    BOARDS_DISAGREE = 37  # two boards differ by more than the band, and none can be blamed; value: 1 yes, 0 no more
+    BOARDS_DISAGREE = 37  # two boards differ by more than the band, the faulty one is unknown; value: 1 yes, 0 no more
     NO_BOARD = 38  # no board has a command, the last one is held; value: 1 yes, 0 no more
     TOUCHDOWN_LOAD = 39  # after a touchdown on springs; value: largest force of the feet over the weight
 

@@ -14,7 +14,7 @@ from aeroloop.dashboard.watched_flight import WatchedFlight
 
 PERIOD_S = 0.25
 WAITS = (Verdict.STARTING, Verdict.RETURNING)
-CAN_FLY = (Verdict.SOUND, Verdict.RETURNING)
+CAN_FLY = (Verdict.VALID, Verdict.RETURNING)
 
 
 class BoardsView(NamedTuple):
@@ -45,12 +45,12 @@ def _who(active: int, verdicts: Sequence[Verdict]) -> str:
     if not any(verdict in CAN_FLY for verdict in verdicts):
         return "no board flies"
     if active == BY_VOTE:
-        return f"vote of {sum(verdict is Verdict.SOUND for verdict in verdicts)} boards"
+        return f"vote of {sum(verdict is Verdict.VALID for verdict in verdicts)} boards"
     return f"{board_name(active)} flies"
 
 
 def _words(verdict: Verdict, number: int, active: int) -> str:
-    if verdict is not Verdict.SOUND:
+    if verdict is not Verdict.VALID:
         return VERDICT_WORDS[verdict]
     if active == BY_VOTE:
         return "votes"
@@ -58,7 +58,7 @@ def _words(verdict: Verdict, number: int, active: int) -> str:
 
 
 def _severity(verdict: Verdict) -> Severity:
-    if verdict is Verdict.SOUND:
+    if verdict is Verdict.VALID:
         return "ok"
     return "warn" if verdict in WAITS else "bad"
 

@@ -219,14 +219,14 @@ class RedundantBoard(BoardRequest):
                 return Verdict.LATE
             if self._beat.health != Health.GOOD:
                 return Verdict.UNHEALTHY
-        return Verdict.SOUND
+        return Verdict.VALID
 
     @property
     def aligns(self) -> bool:
         """Whether its integrators are those of the last control period, and of a board in good health."""
         t_ns = self._vehicle.t_ns
         fresh = t_ns - self._integrators_ns <= self._settings.period_ns + self._wait_ns
-        return fresh and not self.unaligned and self._fault(t_ns) is Verdict.SOUND
+        return fresh and not self.unaligned and self._fault(t_ns) is Verdict.VALID
 
     def next_ns(self) -> int:
         own_ns = NEVER_NS if self.gone or self._dead else super().next_ns()

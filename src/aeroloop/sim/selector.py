@@ -1,11 +1,11 @@
 """Selects the command that flies from those of two or three boards. A state machine without input or output.
 
-    standby   the active board's command, if it came for this control period, is plausible and its heartbeat is sound;
-              else the next board's of the same period. Latched: a board that is sound again waits for its turn.
+    standby   the active board's command, if it came for this control period, is plausible and its heartbeat is valid;
+              else the next board's of the same period. Latched: a board that is valid again waits for its turn.
     vote      of three the mid-value of each element; of two the command that is nearer to the last one that flew. Of
               three boards, one out of the band for some periods is voted out.
 
-A board returns when it has been aligned, sound and in the band for `return_cycles` periods. Two boards that disagree
+A board returns when it has been aligned, valid and in the band for `return_cycles` periods. Two boards that disagree
 are an alarm and no more: nothing tells which of them is wrong.
 """
 
@@ -29,7 +29,7 @@ class Report(NamedTuple):
     command: Row | None  # its newest plausible command
     received_ns: int  # when that was received
     sent: int  # commands received so far
-    fault: Verdict  # what is wrong with it apart from a missing command; SOUND: nothing
+    fault: Verdict  # what is wrong with it apart from a missing command; VALID: nothing
     aligned: bool  # it computed this command with the memory it was given
 
 
@@ -57,9 +57,9 @@ class _Board:
 
     counted: int = 0  # commands that have been looked at
     out: Verdict | None = None  # why it may not fly; None: it may
-    good: int = 0  # periods in a row in which it was sound, aligned and in the band
+    good: int = 0  # periods in a row in which it was valid, aligned and in the band
     off: int = 0  # periods in a row out of the band
-    seen: Verdict = Verdict.SOUND  # the fault it was last reported with
+    seen: Verdict = Verdict.VALID  # the fault it was last reported with
 
 
 class Selector:
@@ -70,13 +70,13 @@ class Selector:
         self._boards = [_Board() for _ in settings.numbers]
         self._votes = settings.mode == "vote"
         self.active = BY_VOTE if self._votes else 0
-        self._reason, self._since_ns = Verdict.SOUND, 0
+        self._reason, self._since_ns = Verdict.VALID, 0
         self._flown, self._flown_ns = first, 0
         self._band = settings.band if len(settings.band) == len(first) else settings.band[:1] * len(first)
         self._off = 0
         self._disagree = self._none = self._switched = False
         self._spread = 0.0
-        self._shown: tuple[Verdict, ...] = (Verdict.SOUND,) * settings.boards
+        self._shown: tuple[Verdict, ...] = (Verdict.VALID,) * settings.boards
         self._widths = tuple(1.0 / width for width in self._band)
 
     def deadline_ns(self, t_ns: int, reports: Sequence[Report]) -> int:
@@ -136,7 +136,7 @@ class Selector:
         if Verdict.STARTING in (verdicts if self._votes else (verdicts[self.active],)):
             return None
         awaited = [
-            board.out is None and verdict is Verdict.SOUND and not is_new
+            board.out is None and verdict is Verdict.VALID and not is_new
             for board, verdict, is_new in zip(self._boards, verdicts, new, strict=True)
         ]
         if self._votes:
@@ -160,7 +160,7 @@ class Selector:
         else:
             held = self.held(t_ns)
         self._shown = tuple(
-            board.out if board.out is not None and verdict is Verdict.SOUND else verdict
+            board.out if board.out is not None and verdict is Verdict.VALID else verdict
             for board, verdict in zip(self._boards, verdicts, strict=True)
         )
         why = self._reason, self._since_ns
@@ -168,9 +168,9 @@ class Selector:
 
     def _usable(self, verdicts: Sequence[Verdict]) -> list[int]:
         """The boards whose command may fly; without any, those that are not back for long enough."""
-        sound = [number for number in self._settings.numbers if verdicts[number] is Verdict.SOUND]
+        valid = [number for number in self._settings.numbers if verdicts[number] is Verdict.VALID]
         for allowed in (None, Verdict.RETURNING):
-            usable = [number for number in sound if self._boards[number].out is allowed]
+            usable = [number for number in valid if self._boards[number].out is allowed]
             if usable:
                 return usable
         return []
@@ -180,18 +180,18 @@ class Selector:
             return report.fault
         if not report.sent and t_ns < START_NS:
             return Verdict.STARTING
-        return Verdict.SOUND if t_ns - report.received_ns < self._fresh_ns else Verdict.MISSING
+        return Verdict.VALID if t_ns - report.received_ns < self._fresh_ns else Verdict.MISSING
 
     def _judged(self, verdicts: Sequence[Verdict]) -> bool:
         """Whether a board that may fly has failed since the last decision."""
-        failed = (verdict not in (Verdict.SOUND, Verdict.STARTING) for verdict in verdicts)
+        failed = (verdict not in (Verdict.VALID, Verdict.STARTING) for verdict in verdicts)
         return any(bad and board.out is None for bad, board in zip(failed, self._boards, strict=True))
 
     def _admit(self, verdicts: Sequence[Verdict], reports: Sequence[Report], new: Sequence[bool]) -> list[Occurrence]:
         """Take failed boards out, and those in again that were good for long enough."""
         occurred = []
         for number, (board, verdict) in enumerate(zip(self._boards, verdicts, strict=True)):
-            if verdict not in (Verdict.SOUND, Verdict.STARTING):
+            if verdict not in (Verdict.VALID, Verdict.STARTING):
                 board.good = 0
                 if board.out is None:
                     occurred.append(Occurrence("out", number))
@@ -222,7 +222,7 @@ class Selector:
         if not commands:
             return None
         if len(commands) > 2:
-            self._select(t_ns, BY_VOTE, Verdict.SOUND)
+            self._select(t_ns, BY_VOTE, Verdict.VALID)
             return tuple(sorted(values)[len(values) // 2] for values in zip(*commands, strict=True))
         nearest = min(range(len(commands)), key=lambda at: (self._apart(commands[at], self._flown), at))
         others = [board.out for board in self._boards if board.out is not None]
@@ -237,8 +237,8 @@ class Selector:
     def _compare(self, verdicts: Sequence[Verdict], reports: Sequence[Report], flown: Row | None) -> list[Occurrence]:
         """Compare the commands of one control period with what flies, and with each other."""
         settings, occurred = self._settings, []
-        sound = [n for n in settings.numbers if verdicts[n] is Verdict.SOUND]
-        commands = {n: command for n in sound if (command := reports[n].command) is not None}
+        valid = [n for n in settings.numbers if verdicts[n] is Verdict.VALID]
+        commands = {n: command for n in valid if (command := reports[n].command) is not None}
         if flown is None or len(commands) < 2:
             return []
         rows = list(commands.values())

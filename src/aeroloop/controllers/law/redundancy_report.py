@@ -51,7 +51,7 @@ def command_jump_N(log: Log) -> float:
 
 def _voted_out(log: Log, board: int) -> int:
     verdicts = log.column(STREAM, f"board_{board + 1}")
-    return int(np.sum((verdicts[1:] == Verdict.OUTVOTED) & (verdicts[:-1] == Verdict.SOUND)))
+    return int(np.sum((verdicts[1:] == Verdict.OUTVOTED) & (verdicts[:-1] == Verdict.VALID)))
 
 
 class Spell(NamedTuple):
@@ -86,8 +86,8 @@ def sections(scenario: RequestScenario, log: Log, summary: Mapping[str, Any]) ->
     boards = []
     for board in redundancy.numbers:
         verdicts = log.column(STREAM, f"board_{board + 1}")
-        bad = sorted({int(v) for v in verdicts if v != Verdict.SOUND})
-        share = 100 * float(np.mean(verdicts == Verdict.SOUND))
+        bad = sorted({int(v) for v in verdicts if v != Verdict.VALID})
+        share = 100 * float(np.mean(verdicts == Verdict.VALID))
         words = "; ".join(VERDICT_WORDS[Verdict(v)] for v in bad) or "–"
         boards.append((board_name(board), f"{share:.1f} %", words))
     numbers = summary["metrics"]
@@ -101,11 +101,11 @@ def sections(scenario: RequestScenario, log: Log, summary: Mapping[str, Any]) ->
             [Column("Flew", "name"), Column("From (s)"), Column("To (s)"), Column("Because the one before", "text")],
             flown,
         ),
-        Table([Column("Board", "name"), Column("Sound"), Column("Otherwise", "text")], boards),
+        Table([Column("Board", "name"), Column("Valid"), Column("Otherwise", "text")], boards),
         Note(
             f"Control periods without a new command: at most {number(numbers['cycles_held_max'])}. Largest change of a "
             f"thrust when a board failed: {number(numbers['command_jump_max_N'])} N. In the figure, active counts "
-            "boards from 0 and is -1 in a vote; verdicts of boards are numbers of core.redundancy.Verdict, 0 is sound; "
+            "boards from 0 and is -1 in a vote; verdicts of boards are numbers of core.redundancy.Verdict, 0 is valid; "
             "spread is the largest difference of two commands as a fraction of the band."
         ),
         Figures(signals(log, STREAM, "Boards", without=("reason", "since_s", *absent))),

@@ -36,7 +36,7 @@ ALIGNED_S = 1.5
 SCALE_RANGE = (0.1, 3.0)
 _BOARD = "overruns board_restarts late_cycles sensor_losses implausible_sensors law_not_finite board_messages_lost"
 ALWAYS = dict.fromkeys(_BOARD.split(), 0.0)
-"""Metrics of the bench that no flight of a batch changes: in lockstep on a sound link no board is late or lost."""
+"""Metrics of the bench that no flight of a batch changes: in lockstep without impairment no board is late or lost."""
 HIGHEST_M = 10_500.0
 """Above the sea, below the tropopause."""
 

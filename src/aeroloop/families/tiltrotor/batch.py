@@ -66,7 +66,7 @@ _STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
 
 _BOARD = "overruns board_restarts late_cycles sensor_losses safe_commands implausible_sensors implausible_commands"
 ALWAYS = dict.fromkeys((*_BOARD.split(), "law_not_finite", FALLBACKS, "references_lost", "board_messages_lost"), 0.0)
-"""Metrics of the bench that no flight of a batch changes: in lockstep on a sound link no board is late or lost."""
+"""Metrics of the bench that no flight of a batch changes: in lockstep without impairment no board is late or lost."""
 
 
 def plan(scenario: TiltrotorScenario) -> Plan:
