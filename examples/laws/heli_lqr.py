@@ -14,7 +14,7 @@ MOST_M, MOST_M_S, MOST_MS = 1.5, 2.0, 4.0
 def law(design):
     heli = design.aircraft
     measured, memory = tk.inputs(design, memory=5)
-    wanted = [f"wanted_{name}" for name in (*POSITION, *VELOCITY)]
+    setpoint = [f"setpoint_{name}" for name in (*POSITION, *VELOCITY)]
     w, x, y, z = ca.vertsplit(design.picked(measured, *QUATERNION))
     roll = ca.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
     pitch = ca.asin(tk.clip(2 * (w * y - x * z), -1, 1))
@@ -22,12 +22,12 @@ def law(design):
 
     cos, sin = ca.cos(yaw), ca.sin(yaw)
     to_heading = ca.vertcat(ca.horzcat(cos, sin, 0), ca.horzcat(-sin, cos, 0), ca.horzcat(0, 0, 1))
-    off = design.picked(measured, *POSITION, *VELOCITY) - design.picked(measured, *wanted)
+    off = design.picked(measured, *POSITION, *VELOCITY) - design.picked(measured, *setpoint)
     position = tk.clip(to_heading @ off[:3], -MOST_M, MOST_M)
     velocity = tk.clip(to_heading @ off[3:], -MOST_M_S, MOST_M_S)
-    heading = tk.wrapped(yaw - design.picked(measured, "wanted_yaw_rad"))
+    heading = tk.wrapped(yaw - design.picked(measured, "setpoint_yaw_rad"))
     lean = ca.vertcat(roll, pitch) - ca.DM(heli.state_eq[3:5])
-    rates = design.picked(measured, *RATES) - ca.vertcat(0, 0, design.picked(measured, "wanted_yaw_rate_rad_s"))
+    rates = design.picked(measured, *RATES) - ca.vertcat(0, 0, design.picked(measured, "setpoint_yaw_rate_rad_s"))
     error = ca.vertcat(position, lean, heading, velocity, rates)
 
     # Integrals in the world, so that they hold the wind at any heading.

@@ -64,8 +64,8 @@ def test_a_weak_motor_is_held_with_the_others_under_an_external_autopilot(flown:
     assert run.metrics["rotor_sync_rms_rad_s"] < 10.0  # 110 without a law
     assert run.metrics["rotor_kick_deg"] < 1.0  # 3 under PX4 and 13 under ArduPilot without a law
     late = run.log.column("rotor_law", "t_s") > run.metrics["flown_s"] - 0.3
-    asked, wanted = (run.log.column("rotor_law", f"{name}_1_rad_s")[late] for name in ("asked", "wanted"))
-    assert asked / wanted == pytest.approx(1 / (0.8 * GAIN[0]), rel=0.05), "what the weak motor needs"
+    command, setpoint = (run.log.column("rotor_law", f"{name}_1_rad_s")[late] for name in ("command", "setpoint"))
+    assert command / setpoint == pytest.approx(1 / (0.8 * GAIN[0]), rel=0.05), "what the weak motor needs"
 
 
 # In short: the test above, whose limits are far below what is found here without a law.

@@ -135,12 +135,12 @@ def _logged(publish: Mapping[str, Publish]) -> dict[str, Publish]:
         ]
         publish[SENSOR_ROW](t_s, part, flags, *ages, *values)
 
-    def parameter(t_s: float, number: float, asked: float, now: float, answer: float) -> None:
-        publish[PARAMETER_ROW](t_s, number, asked, now, answer)
+    def parameter(t_s: float, number: float, requested: float, now: float, answer: float) -> None:
+        publish[PARAMETER_ROW](t_s, number, requested, now, answer)
         if answer != Answer.SET:
             name = NAMES[int(number)] if number < len(NAMES) else f"parameter {number:.0f}"
             words = ANSWER_WORDS[Answer(int(answer))]
-            publish["status_text"](t_s, WARNING, *numbers_of(f"{name} {asked:g}: {words}"))
+            publish["status_text"](t_s, WARNING, *numbers_of(f"{name} {requested:g}: {words}"))
 
     return {**publish, SENSOR_ROW: sensor, PARAMETER_ROW: parameter}
 

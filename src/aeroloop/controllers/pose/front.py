@@ -75,7 +75,7 @@ class FrontEnd:
         drivers.values(measured[:SENSED_VALUES], groups & 0xF)
         events = _events(drivers.step(armed), age_s)
         rows: list[tuple[str, Row]] = []
-        asked = self._parameter(measured[PARAMETER_AT:], armed) if groups >> 5 & 1 else None
+        requested = self._parameter(measured[PARAMETER_AT:], armed) if groups >> 5 & 1 else None
         if drivers.begin():
             for number in range(len(DRIVERS)):
                 drivers.rebuild(number)
@@ -92,8 +92,8 @@ class FrontEnd:
         self._runs += 1
         if self._runs % self._state_runs == 1 % self._state_runs:
             rows.append((STATE_ROW, self._state()))
-        if asked is not None:
-            rows.append((PARAMETER_ROW, asked))
+        if requested is not None:
+            rows.append((PARAMETER_ROW, requested))
         rest = list(measured[SENSED_VALUES:])
         if drivers.stop():
             rest[ARMED] = 0.0
@@ -106,11 +106,11 @@ class FrontEnd:
     def _age_s(self, sample: Sample) -> float:
         return float(F((self._now_us - sample.t_us) & U32) * F(1e-6))
 
-    def _parameter(self, asked: Sequence[float], armed: bool) -> Row:
-        number = int(asked[0]) if 0 <= asked[0] < 256 else 256
-        answer = self._drivers.set(number, asked[1], armed)
+    def _parameter(self, requested: Sequence[float], armed: bool) -> Row:
+        number = int(requested[0]) if 0 <= requested[0] < 256 else 256
+        answer = self._drivers.set(number, requested[1], armed)
         now = self._drivers.parameter(number) if number < len(NAMES) else 0.0
-        return float(number), float(np.float32(asked[1])), now, float(answer)
+        return float(number), float(np.float32(requested[1])), now, float(answer)
 
     def _read(self, number: int) -> tuple[Sample | None, list[tuple[str, Row]]]:
         drivers, used = self._drivers, self._drivers.source(number)

@@ -101,8 +101,8 @@ def _answers(log: Log) -> list[str]:
     words = {Answer.SET: "set to", Answer.ARMED: "refused while armed:", Answer.RANGE: "refused, out of range:"}
     names = dict(enumerate(PARAMETER_NAMES))
     return [
-        f"{names.get(int(number_), 'unknown parameter')} {words[Answer(int(answer))]} {asked:g} at {t_s:.2f} s"
-        for t_s, _, number_, asked, _, answer in log.rows["pose_parameter"].tolist()
+        f"{names.get(int(number_), 'unknown parameter')} {words[Answer(int(answer))]} {requested:g} at {t_s:.2f} s"
+        for t_s, _, number_, requested, _, answer in log.rows["pose_parameter"].tolist()
     ]
 
 

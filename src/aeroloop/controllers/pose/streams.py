@@ -62,7 +62,7 @@ STREAMS: tuple[Stream, ...] = (
         0.0,
         "the pose board's answer to a changed parameter",
         ("parameter", "-", "its number in controllers.pose.parameters.TABLE"),
-        ("asked", "-", "value that was sent"),
+        ("requested", "-", "value that was sent"),
         ("value", "-", "value now"),
         ("answer", "-", "0 set, 1 refused since the board is armed, 2 refused as out of range"),
     ),

@@ -19,7 +19,7 @@ ANGLE: Column = ("angle_rad", "rad", "angle of the platform")
 TORQUES = of_joints("torque_{}_Nm", "N m", "torque of motor {}")
 STREAMS: tuple[Stream, ...] = (
     common("truth", ANGLE, rate_hz=STEP_HZ, batch=BATCH, meaning="pose and motion of the platform in the plane"),
-    common("setpoint", *VELOCITY, ANGLE, rate_hz=STEP_HZ, batch=BATCH, meaning="the platform's pose that is asked for"),
+    common("setpoint", *VELOCITY, ANGLE, rate_hz=STEP_HZ, batch=BATCH, meaning="setpoint of the platform's pose"),
     Stream(
         "joints",
         "plant",
@@ -39,9 +39,9 @@ STREAMS: tuple[Stream, ...] = (
     common(
         "sensors",
         *of_joints("measured_{}_rad", "rad", "measured angle of joint {}"),
-        *of_joints("wanted_{}_rad", "rad", "reference of joint {}"),
-        *of_joints("wanted_{}_rad_s", "rad/s", "its rate, joint {}"),
-        *of_joints("wanted_{}_rad_s2", "rad/s2", "its acceleration, joint {}"),
+        *of_joints("setpoint_{}_rad", "rad", "reference of joint {}"),
+        *of_joints("setpoint_{}_rad_s", "rad/s", "its rate, joint {}"),
+        *of_joints("setpoint_{}_rad_s2", "rad/s2", "its acceleration, joint {}"),
         rate_hz=STEP_HZ,
         batch=BATCH,
         meaning="measured angles and references, as sent to the board",

@@ -91,7 +91,7 @@ def signals(flight: Flight, scenario: QuadrotorScenario, gains: Gains | None) ->
     return Signals(
         sync_errors=of("rotor_law", "sync_error_{}_rad_s"),
         errors=of("rotor_law", "error_{}_rad_s"),
-        control=of("rotor_law", "asked_{}_rad_s"),
+        control=of("rotor_law", "command_{}_rad_s"),
         surface=of("rotor_law", "surface_{}_rad_s") if gains is not None else (),
         weights={f"w {key.upper()}": of("rotor_weights", f"w_{key}_{{}}") for key in "pid"} if network else {},
         disturbance={

@@ -43,7 +43,7 @@ def rotor_metrics(flight: Flight, scenario: QuadrotorScenario) -> dict[str, floa
     counted &= flight.airborne(t_s)
     errors, sync, asked = (
         flight.columns("rotor_law", names(n, pattern))
-        for pattern in ("error_{}_rad_s", "sync_error_{}_rad_s", "asked_{}_rad_s")
+        for pattern in ("error_{}_rad_s", "sync_error_{}_rad_s", "command_{}_rad_s")
     )
     top = airframe.flown(scenario).motors.speed_max_rad_s
     values = (
