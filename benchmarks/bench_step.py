@@ -14,8 +14,8 @@ from functools import partial
 import aeroloop
 from aeroloop.api.bench import Bench
 from aeroloop.core.tables import family, part
+from benchmarks.exchange_contexts import DiscardedRows
 from benchmarks.measure import Outcome, row, take_turns
-from benchmarks.seats import Nowhere
 
 AIRCRAFT = {"quadrotor": "quad-hover", "tilt-rotor": "tiltrotor-spiral", "fixed wing": "fixedwing-loiter"}
 BARE = "bare vehicle"
@@ -47,7 +47,7 @@ def _stepped(bench: Bench, steps: int) -> float:
 
 def _bare(bench: Bench, steps: int) -> float:
     scenario = bench.scenario
-    vehicle = part(family(scenario.kind).vehicle)(scenario, 0, Nowhere())
+    vehicle = part(family(scenario.kind).vehicle)(scenario, 0, DiscardedRows())
     inbox, period_ns, command = vehicle.tap(), round(bench.period_s * 1e9), _held(vehicle.command)
     vehicle.begin()
     began_s = time.process_time()

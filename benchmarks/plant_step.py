@@ -29,9 +29,9 @@ from aeroloop.protocols.reference import encode_reference
 from aeroloop.realtime.topics import Topics
 from aeroloop.sim.loop import Craft
 from aeroloop.world.multibody import Multibody
-from benchmarks.crew import Crew, flight_folder
+from benchmarks.exchange_contexts import Publish, discard, exchange_context
+from benchmarks.flight_processes import FlightProcesses, flight_folder
 from benchmarks.measure import Outcome, row, take_turns
-from benchmarks.seats import Publish, discard, seat
 
 BARE, SILENT, PUBLISHING = "bare mj_step", "plant step, publishing nothing", "plant step, publishing to the recorder"
 
@@ -41,7 +41,7 @@ class Plant:
 
     def __init__(self, scenario: TiltrotorScenario, publish: dict[str, Publish]) -> None:
         plant_end, self._board_end = memory_pair()
-        place = seat(scenario, 0, publish)
+        place = exchange_context(scenario, 0, publish)
         self.vehicle = place.vehicle
         self._exchange = request_behind(place, plant_end, None, None)
         self.advance_to = Craft(self.vehicle, [self._exchange], scenario.end_ns).advance
@@ -80,8 +80,8 @@ def run(quick: bool) -> Outcome:
     rounds, periods = (2, 50) if quick else (11, 1000)
     scenario = load_tiltrotor(find("tiltrotor-spiral"))
     flight = fly_closed_loop(scenario, periods)
-    with flight_folder() as folder, Crew(folder, scenario) as crew:
-        crew.start("recorder")
+    with flight_folder() as folder, FlightProcesses(folder, scenario) as processes:
+        processes.start("recorder")
         topics = Topics(folder, wait=scenario.lockstep)
         to_topics = numbered({stream.name: topics.publisher(stream).send for stream in _streams(scenario)}, 0)
         contestants: dict[str, Callable[[], float]] = {

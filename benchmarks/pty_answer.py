@@ -25,7 +25,7 @@ from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrot
 from aeroloop.protocols.board import REQUEST_FRAME
 from aeroloop.protocols.framing import FLAG, encode
 from aeroloop.realtime.setup import BOARD_PRIORITY, PLANT_PRIORITY
-from benchmarks.crew import PATIENCE_S, Crew, flight_folder
+from benchmarks.flight_processes import PATIENCE_S, FlightProcesses, flight_folder
 from benchmarks.measure import Aim, Outcome, row
 
 AIM = Aim(2.0, at_least=False)
@@ -43,13 +43,13 @@ def run(quick: bool) -> Outcome:
     with flight_folder() as folder, bare_echo(encode(bytes(4 * SENSOR_COUNT))) as echo:
         scenario = hil_scenario(folder / "link.pty")
         board, _ = build_host_board(scenario, lambda *_: None)
-        with Crew(folder, scenario, scenario.link_url) as crew:
-            crew.start("recorder")
-            crew.start("plant")
+        with FlightProcesses(folder, scenario, scenario.link_url) as processes:
+            processes.start("recorder")
+            processes.start("plant")
             client = Client(
                 board, folder / "link.pty", echo.path, round(scenario.controller.control.period_s * NS * DRIFT)
             )
-            servers = (crew.pids["plant"], echo.pid)
+            servers = (processes.pids["plant"], echo.pid)
             taken = measure(client, servers, rounds, cycles, outcome.notes)
     for policy, latencies in taken.items():
         plants, echoes = [plant for plant, _ in latencies], [echoed for _, echoed in latencies]

@@ -17,8 +17,8 @@ from aeroloop.families.multirotor.scenario import MultirotorTables
 from aeroloop.links.memory import memory_pair
 from aeroloop.sim.loop import Craft, run
 from aeroloop.sim.pace import Pace
+from benchmarks.exchange_contexts import DiscardedRows, exchange_context
 from benchmarks.measure import Outcome, row, take_turns
-from benchmarks.seats import Nowhere, seat
 from benchmarks.stop_watch import watch
 
 SCENARIO = "quad-mission"
@@ -83,7 +83,7 @@ def fly(duration_s: float, rung: str, *, stages: bool = False) -> Spent:
     scenario = load(find(SCENARIO), (f"loop={rung}", "pace=lockstep"))
     assert isinstance(scenario.aircraft, MultirotorTables)
     plant_end, board_end = memory_pair()
-    spent, rows = Spent(), Nowhere()
+    spent, rows = Spent(), DiscardedRows()
     aircraft = Aircraft(scenario, 0, board_end, rows, lambda words: None)
     if stages:
         for stage, paths in STAGES.items():
@@ -97,7 +97,7 @@ def fly(duration_s: float, rung: str, *, stages: bool = False) -> Spent:
 
     board_end.send(aircraft.pixhawk.first_messages())
     board_end.on_data = serve
-    place = seat(scenario, 0, rows)
+    place = exchange_context(scenario, 0, rows)
     vehicle, exchange = place.vehicle, behind(place, plant_end, Timing(lambda timeout_s: plant_end.pending))
     exchange.await_ready(START_TIMEOUT_S)
     spent.ticks = round(duration_s * 1e9) // vehicle.step_ns

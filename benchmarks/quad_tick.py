@@ -40,9 +40,9 @@ from aeroloop.sim.loop import run as fly_together
 from aeroloop.sim.pace import Pace
 from aeroloop.sim.vehicle import Vehicle
 from benchmarks import quad_board
-from benchmarks.crew import PATIENCE_S, flight_folder
+from benchmarks.exchange_contexts import DiscardedRows, Publish, exchange_context
+from benchmarks.flight_processes import PATIENCE_S, flight_folder
 from benchmarks.measure import Aim, Outcome, row, take_turns
-from benchmarks.seats import Nowhere, Publish, seat
 from benchmarks.stop_watch import watch, watched
 
 STEP_NS = NS // 500
@@ -214,7 +214,7 @@ class Flown:
     def __init__(self, scenario: QuadrotorScenario, number: int, publish: Mapping[str, Publish] | None) -> None:
         """Without `publish` nothing is logged."""
         link = Autopilot()
-        place = seat(scenario, number, Nowhere() if publish is None else publish)
+        place = exchange_context(scenario, number, DiscardedRows() if publish is None else publish)
         self.vehicle: Vehicle[Any, Any] = place.vehicle
         link.vehicle = self.vehicle
         self.exchange: MavlinkHil = behind(place, link, Timing(lambda timeout_s: False))

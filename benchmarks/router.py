@@ -37,7 +37,7 @@ from tests.peers.traffic import (
 )
 
 from aeroloop.realtime.setup import die_with_parent, end
-from benchmarks.crew import PATIENCE_S
+from benchmarks.flight_processes import PATIENCE_S
 from benchmarks.measure import Aim, Outcome, row
 
 OURS, MAVPROXY, BARE = "aeroloop", "MAVProxy", "bare UDP pair"

@@ -13,7 +13,7 @@ from typing import Any
 from aeroloop.core.common_streams import common
 from aeroloop.flight.processes.recorder import IDLE_S
 from aeroloop.realtime.topics import Topics
-from benchmarks.crew import PATIENCE_S, flight_folder
+from benchmarks.flight_processes import PATIENCE_S, flight_folder
 from benchmarks.measure import Outcome, row, take_turns
 
 STREAM = common("truth", rate_hz=250.0)

@@ -19,8 +19,8 @@ from aeroloop.families.fixedwing import build as fixedwing
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import build as multirotor
 from aeroloop.sim.vehicle import Vehicle
+from benchmarks.exchange_contexts import DiscardedRows
 from benchmarks.measure import Outcome, row, take_turns
-from benchmarks.seats import Nowhere
 
 HEIGHT_M = 20.0
 MULTIROTORS = {
@@ -48,7 +48,7 @@ def run(quick: bool) -> Outcome:
 
 def _multirotor(name: str, settings: tuple[str, ...], compiled: bool, steps: int) -> float:
     scenario: Any = load(find(name), settings)
-    vehicle = multirotor.vehicle(scenario, 0, Nowhere(), compiled=compiled)
+    vehicle = multirotor.vehicle(scenario, 0, DiscardedRows(), compiled=compiled)
     airframe = airframes.load(scenario.aircraft.vehicle.airframe)
     count, motors = airframe.rotors.count, airframe.motors
     hover_rad_s = (airframe.body.mass_kg * 9.81 / (count * airframe.rotors.thrust_Ns2)) ** 0.5
@@ -74,7 +74,7 @@ def _multirotor(name: str, settings: tuple[str, ...], compiled: bool, steps: int
 
 def _wing(steps: int) -> float:
     scenario: Any = load(find("fixedwing-loiter"))
-    return _rate(fixedwing.vehicle(scenario, 0, Nowhere()), lambda: None, steps)
+    return _rate(fixedwing.vehicle(scenario, 0, DiscardedRows()), lambda: None, steps)
 
 
 def _interpreted_wing(steps: int) -> float:

@@ -15,8 +15,8 @@ from aeroloop.core.scenario_files import find, load
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.flight.part import built
 from aeroloop.sim.vehicle import Vehicle
+from benchmarks.exchange_contexts import DiscardedRows
 from benchmarks.measure import Aim, Outcome, row, take_turns
-from benchmarks.seats import Nowhere
 
 HEIGHT_M = 4.0
 STEPS = 40
@@ -49,7 +49,7 @@ def run(quick: bool) -> Outcome:
 
 def _quadrotor(start: tuple[float, float, float], settings: tuple[str, ...]) -> Callable[[], float]:
     scenario: Any = load(find("quad-hover"), (*FITTED, *settings))
-    vehicle = built(scenario.family.vehicle, scenario, 0, Nowhere())
+    vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
     airframe = airframes.load(scenario.aircraft.vehicle.airframe)
     count, motors = airframe.rotors.count, airframe.motors
     hover_rad_s = (airframe.body.mass_kg * 9.81 / (count * airframe.rotors.thrust_Ns2)) ** 0.5
@@ -73,7 +73,7 @@ def _quadrotor(start: tuple[float, float, float], settings: tuple[str, ...]) -> 
 
 def _wing(settings: tuple[str, ...]) -> Callable[[], float]:
     scenario: Any = load(find("fixedwing-loiter"), settings)
-    vehicle = built(scenario.family.vehicle, scenario, 0, Nowhere())
+    vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
     return partial(_cost_us, vehicle, vehicle.tap(), lambda: None)
 
 

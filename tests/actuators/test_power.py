@@ -139,7 +139,7 @@ def test_at_its_own_voltage_an_esc_gives_the_airframes_speeds() -> None:
         rig = Rig(curve_V=((0.0, full_V / 3), (1.0, full_V / 3)), resistance_ohm=0.0, recovery_ohm=0.0)
         rig.run(speed, 0.5)
         assert rig.speed == pytest.approx(speed, rel=1e-9)
-        assert rig.power.asked_for(rig.speed) == pytest.approx(speed, rel=1e-9)
+        assert rig.power.setpoint_for(rig.speed) == pytest.approx(speed, rel=1e-9)
 
 
 def test_a_motor_spins_up_with_what_the_voltage_and_the_esc_leave() -> None:

@@ -18,7 +18,7 @@ from campaign_runs import SHORT, rows, write_files
 import aeroloop
 from aeroloop.campaign import builds, places, ray_workers
 from aeroloop.campaign.builds import Build
-from aeroloop.campaign.ray_workers import Order, RayWorkers, fly_on_node, portable, prepare
+from aeroloop.campaign.ray_workers import NodeFlight, RayWorkers, fly_on_node, portable, prepare
 from aeroloop.campaign.store import ABORTED, Store
 from aeroloop.campaign.worker import Report, Task, encoded
 from aeroloop.core.errors import EXIT_LINK, EXIT_USAGE, ConfigError, LinkError
@@ -170,7 +170,7 @@ def test_what_was_flown_stays_when_the_cluster_is_lost(ray: StandIn, tmp_path: P
 def test_a_node_with_another_build_refuses(field: str, words: str) -> None:
     task = Task("0" * 24, "nowhere.toml", (), "")
     other: Build = msgspec.structs.replace(builds.own(), **{field: "another"})
-    report = msgspec.json.decode(fly_on_node(msgspec.json.encode(Order(task, other, 1.0))), type=Report)
+    report = msgspec.json.decode(fly_on_node(msgspec.json.encode(NodeFlight(task, other, 1.0))), type=Report)
     assert report.exit_code == EXIT_USAGE
     assert re.match(rf"node \S+: {words}", report.why), report.why
 
@@ -179,9 +179,9 @@ def test_a_node_whose_scenario_differs_refuses(tmp_path: Path) -> None:
     """The same path on another machine may be another file."""
     table = {**SHORT, "duration_s": 0.7}
     task = Task("0" * 24, str(tmp_path / "short.toml"), (), "another edition", table)
-    report = msgspec.json.decode(fly_on_node(msgspec.json.encode(Order(task, builds.own(), 60.0))), type=Report)
+    report = msgspec.json.decode(fly_on_node(msgspec.json.encode(NodeFlight(task, builds.own(), 60.0))), type=Report)
     assert (report.exit_code, report.outcome) == (EXIT_USAGE, None)
-    assert "short.toml: this file, or one that it names, is another one than when the campaign began" in report.why
+    assert "short.toml: this file, or one that it names, has changed since the campaign began" in report.why
 
 
 def test_shipped_scenarios_are_found_on_any_node() -> None:

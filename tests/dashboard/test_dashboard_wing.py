@@ -24,7 +24,7 @@ from aeroloop.core import scenario_files as scenarios
 from aeroloop.core import tables
 from aeroloop.core.errors import LinkError
 from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.stream import TRUTH
 from aeroloop.core.streams import streams_of_kind
@@ -325,9 +325,9 @@ class TestPages:
         built(watched, fly_page.build, look)
         built(ViewedFlight(watched), fly_page.build, look_only)
         with pytest.raises(ViewOnlyError):
-            ViewedFlight(watched).operate(Order(command="loiter"))
+            ViewedFlight(watched).operate(OperatorCommand(command="loiter"))
         with pytest.raises(LinkError, match="no flight is running"):
-            watched.operate(Order(command="loiter"))
+            watched.operate(OperatorCommand(command="loiter"))
         add(watched.store, "cpu", t_s=20.0, use_pct=99.0, missed_cycles=0.0)
         built(watched, fly_page.build, lambda client: _assert_processor(client))
 

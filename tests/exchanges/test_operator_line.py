@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.operator import Console, Order, ParameterSpec, PlannedOrder
+from aeroloop.core.operator import Console, OperatorCommand, ParameterSpec, PlannedOperatorCommand
 from aeroloop.core.signals import NS
 from aeroloop.core.wing_signals import UserAnswer, UserCommand
 from aeroloop.exchanges.operator import MOST_WAITING, OperatorLine
@@ -16,7 +16,7 @@ PERIOD_NS = NS // 20
 
 
 class Flown:
-    def __init__(self, *planned: PlannedOrder, console: Console | None = CONSOLE) -> None:
+    def __init__(self, *planned: PlannedOperatorCommand, console: Console | None = CONSOLE) -> None:
         self.commands: list[tuple[float, ...]] = []
         self.answers: list[tuple[float, ...]] = []
         rows = {"user_command": self.commands, "user_answer": self.answers}
@@ -34,8 +34,8 @@ def answer(message: UserMessage, how: UserAnswer = UserAnswer.ACCEPTED) -> tuple
 
 def test_planned_commands_are_sent_in_the_first_period_at_or_after_their_time() -> None:
     flown = Flown(
-        PlannedOrder(at_s=0.12, command="set", parameter="b", value=0.5),
-        PlannedOrder(at_s=0.0, command="goal", position_m=(3.0, 4.0)),
+        PlannedOperatorCommand(at_s=0.12, command="set", parameter="b", value=0.5),
+        PlannedOperatorCommand(at_s=0.0, command="goal", position_m=(3.0, 4.0)),
     )
     first = flown.line.due(0)
     assert first == UserMessage(1, UserCommand.GOAL, 0, 3.0, 4.0)
@@ -50,7 +50,7 @@ def test_planned_commands_are_sent_in_the_first_period_at_or_after_their_time() 
 
 
 def test_an_unanswered_command_is_repeated_under_its_number_then_given_up() -> None:
-    flown = Flown(PlannedOrder(at_s=0.0, command="read"), PlannedOrder(at_s=0.5, command="loiter"))
+    flown = Flown(PlannedOperatorCommand(at_s=0.0, command="read"), PlannedOperatorCommand(at_s=0.5, command="loiter"))
     sent = flown.sent(5.0)
     assert [(at_s, message.number) for at_s, message in sent] == [(0.0, 1), (1.0, 1), (2.0, 1), (3.0, 2), (4.0, 2)]
     assert len(flown.commands) == 2, "a repetition is no further command"
@@ -58,7 +58,7 @@ def test_an_unanswered_command_is_repeated_under_its_number_then_given_up() -> N
 
 
 def test_an_answer_counts_once_and_only_for_its_own_command() -> None:
-    flown = Flown(PlannedOrder(at_s=0.0, command="return"))
+    flown = Flown(PlannedOperatorCommand(at_s=0.0, command="return"))
     ((_, message),) = flown.sent(0.5)
     flown.line.take(NS, answer(UserMessage(9, UserCommand.RETURN)))
     assert not flown.answers and not flown.line.moved
@@ -70,14 +70,14 @@ def test_an_answer_counts_once_and_only_for_its_own_command() -> None:
 
 @pytest.mark.parametrize(("command", "how"), [("read", UserAnswer.ACCEPTED), ("loiter", UserAnswer.NO_ROOM)])
 def test_the_missions_goal_is_sent_until_a_command_decides_where_to_fly(command: str, how: UserAnswer) -> None:
-    flown = Flown(PlannedOrder(at_s=0.0, command=command))  # type: ignore[arg-type]
+    flown = Flown(PlannedOperatorCommand(at_s=0.0, command=command))  # type: ignore[arg-type]
     ((_, message),) = flown.sent(0.5)
     flown.line.take(NS, answer(message, how))
     assert not flown.line.moved
 
 
 def test_a_board_that_restarted_is_asked_for_its_values_and_gets_the_missions_goal_again() -> None:
-    flown = Flown(PlannedOrder(at_s=0.0, command="return"))
+    flown = Flown(PlannedOperatorCommand(at_s=0.0, command="return"))
     ((_, message),) = flown.sent(0.5)
     flown.line.take(NS, answer(message))
     flown.line.restarted(2 * NS)
@@ -92,12 +92,12 @@ def test_a_board_that_restarted_is_asked_for_its_values_and_gets_the_missions_go
 def test_commands_by_hand_are_checked_bounded_and_named_in_the_log() -> None:
     flown = Flown()
     with pytest.raises(ConfigError, match=r"^parameter: no 'aa' \(did you mean 'a'\?\); expected one of: a, b$"):
-        flown.line.add(Order(command="set", parameter="aa", value=1.0))
+        flown.line.add(OperatorCommand(command="set", parameter="aa", value=1.0))
     for _ in range(MOST_WAITING):
-        flown.line.add(Order(command="loiter"))
+        flown.line.add(OperatorCommand(command="loiter"))
     with pytest.raises(ConfigError, match="16 user commands wait"):
-        flown.line.add(Order(command="loiter"))
+        flown.line.add(OperatorCommand(command="loiter"))
     with pytest.raises(ConfigError, match="takes no user commands"):
-        Flown(console=None).line.add(Order(command="loiter"))
+        Flown(console=None).line.add(OperatorCommand(command="loiter"))
     with pytest.raises(ConfigError, match="takes no user commands"):
-        Flown(PlannedOrder(at_s=0.0, command="loiter"), console=None)
+        Flown(PlannedOperatorCommand(at_s=0.0, command="loiter"), console=None)

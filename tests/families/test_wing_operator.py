@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.operator import PlannedOrder
+from aeroloop.core.operator import PlannedOperatorCommand
 from aeroloop.core.scenario import with_value
 from aeroloop.core.scenario_files import find, load, of_table
 from aeroloop.core.wing_signals import BoardParameter, Step, UserAnswer, UserCommand
@@ -197,7 +197,7 @@ def test_a_wrong_entry_is_one_sentence(entry: dict[str, object], words: str) -> 
 
 
 def test_an_unknown_parameter_is_refused_before_the_flight() -> None:
-    order = PlannedOrder(at_s=1.0, command="set", parameter="airspeed", value=20.0)
+    order = PlannedOperatorCommand(at_s=1.0, command="set", parameter="airspeed", value=20.0)
     scenario = with_value(hierarchical(), "operator", (order,))
     with pytest.raises(ConfigError, match=r"^operator\[0\]\.parameter: no 'airspeed' \(did you mean 'airspeed_m_s'"):
         check(scenario)

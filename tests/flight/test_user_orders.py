@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import NS
 from aeroloop.flight.inline import fly_inline
@@ -22,9 +22,9 @@ from aeroloop.recording.log import log_sha256
 from aeroloop.sim.loop import Craft
 
 BY_HAND = [
-    (0.52, Order(command="set", parameter="loiter_radius_m", value=120.0)),
-    (0.9, Order(command="goal", position_m=(9000.0, 0.0))),
-    (1.21, Order(command="read")),
+    (0.52, OperatorCommand(command="set", parameter="loiter_radius_m", value=120.0)),
+    (0.9, OperatorCommand(command="goal", position_m=(9000.0, 0.0))),
+    (1.21, OperatorCommand(command="read")),
 ]
 
 
@@ -55,7 +55,7 @@ def test_commands_by_hand_are_entries_of_the_scenario_that_give_the_same_flight(
 
 def test_an_order_travels_as_a_datagram(tmp_path: Path) -> None:
     port = ControlPort(tmp_path, now_ns=lambda: 0)
-    order = Order(command="goal", position_m=(1.5, -2.0))
+    order = OperatorCommand(command="goal", position_m=(1.5, -2.0))
     Controls(tmp_path).operate(order, vehicle=1)
     assert port.poll() == [Operate(order=order, vehicle=1)]
     port.close()
@@ -67,17 +67,17 @@ def test_an_order_travels_as_a_datagram(tmp_path: Path) -> None:
 def test_what_cannot_be_sent_is_a_notice_and_what_is_sent_is_recorded() -> None:
     said: list[str] = []
     made: list[dict[str, Any]] = []
-    taken: list[Order] = []
+    taken: list[OperatorCommand] = []
 
-    def operate(order: Order, sent: Callable[[int], None]) -> None:
+    def operate(order: OperatorCommand, sent: Callable[[int], None]) -> None:
         taken.append(order)
         sent(NS)
 
     craft = Craft(vehicle=None, exchanges=[SimpleNamespace(operate=operate)], end_ns=0)  # type: ignore[arg-type,list-item]
     bare = Craft(vehicle=None, exchanges=[object()], end_ns=0)  # type: ignore[arg-type,list-item]
     with pytest.raises(ConfigError, match="takes no user commands"):
-        bare.operate(Order(command="loiter"))
-    requests = [Operate(order=Order(command="loiter"), vehicle=number) for number in (0, 1, 0)]
+        bare.operate(OperatorCommand(command="loiter"))
+    requests = [Operate(order=OperatorCommand(command="loiter"), vehicle=number) for number in (0, 1, 0)]
     port: Any = SimpleNamespace(poll=lambda: requests, refused=0)
     control = LiveControl(port, [craft], SimpleNamespace(), notice=said.append, changed=made.append)  # type: ignore[arg-type]
     assert control.attend() == ""

@@ -93,25 +93,25 @@ def queue(limit: int) -> tuple[Queue, list[bytes]]:
 
 
 @given(st.integers(2, 20), st.lists(st.booleans(), max_size=80))
-def test_a_full_queue_drops_the_oldest_telemetry_and_keeps_order(limit: int, precious: list[bool]) -> None:
+def test_a_full_queue_drops_the_oldest_telemetry_and_keeps_order(limit: int, reliable: list[bool]) -> None:
     waiting, dropped = queue(limit)
     kept, refused = [], []
-    for n, is_precious in enumerate(precious):
+    for n, is_reliable in enumerate(reliable):
         frame = bytes((n,))
-        if is_precious and not waiting.push_reliable(frame):
+        if is_reliable and not waiting.push_reliable(frame):
             refused.append(frame)
             continue
         kept.append(frame)
-        if not is_precious:
+        if not is_reliable:
             waiting.push(frame)
     assert len(waiting.items) <= limit and len(waiting) <= limit + max(1, limit // 2)
     left = [bytes(frame) for frame in waiting.take(1000, 1 << 20)]
     assert left == [frame for frame in kept if frame not in dropped]
-    assert not any(precious[frame[0]] for frame in dropped)
-    telemetry = [frame for frame in kept if not precious[frame[0]]]
+    assert not any(reliable[frame[0]] for frame in dropped)
+    telemetry = [frame for frame in kept if not reliable[frame[0]]]
     assert dropped == telemetry[: len(dropped)]
     assert waiting.dropped == len(dropped) + len(refused)
-    assert not refused or sum(precious) > limit // 2
+    assert not refused or sum(reliable) > limit // 2
 
 
 def test_what_was_taken_and_not_sent_goes_back_in_order() -> None:

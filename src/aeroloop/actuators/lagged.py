@@ -38,14 +38,14 @@ class LaggedActuators:
         """The effort delivered over the next dt."""
         if self._last is not None and self._last[0] is command:
             return self._last[1]  # without lag the effort changes with the command alone: once in a control period
-        wanted = tuple(min(max(c, low), high) for c, (low, high) in zip(command, self._limits, strict=True))
+        limited = tuple(min(max(c, low), high) for c, (low, high) in zip(command, self._limits, strict=True))
         if self._lag_s > 0.0:
             gain = 1.0 - math.exp(-dt_ns / NS / self._lag_s)
-            self._state = tuple(s + gain * (w - s) for s, w in zip(self._state, wanted, strict=True))
+            self._state = tuple(s + gain * (w - s) for s, w in zip(self._state, limited, strict=True))
         else:
-            self._state = wanted
+            self._state = limited
         right, left, torque_right, torque_left = self._state
-        effort = Effort((right, left), (torque_right, torque_left), wanted != command)
+        effort = Effort((right, left), (torque_right, torque_left), limited != command)
         if self._lag_s == 0.0:
             self._last = (command, effort)
         return effort

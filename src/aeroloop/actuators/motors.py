@@ -63,7 +63,7 @@ class Motors:
             self._settled = before, effort
         return effort
 
-    def step_speeds(self, wanted_rad_s: Sequence[float], dt_ns: int) -> RotorEffort:
+    def step_speeds(self, setpoints_rad_s: Sequence[float], dt_ns: int) -> RotorEffort:
         """The exact first-order response to speeds held over dt. A speed never crosses its setpoint, so one lag applies
         to the whole step."""
         if dt_ns != self._dt_ns:
@@ -73,8 +73,8 @@ class Motors:
         top, per_s = self._motor.speed_max_rad_s, NS / dt_ns
         saturated = not_finite = False
         after, mean, spin_up = [], [], []
-        for w, wanted in zip(self._speed, wanted_rad_s, strict=True):
-            target = wanted
+        for w, setpoint in zip(self._speed, setpoints_rad_s, strict=True):
+            target = setpoint
             if not 0.0 <= target <= top:
                 if math.isfinite(target):
                     saturated = True

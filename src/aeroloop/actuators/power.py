@@ -1,6 +1,6 @@
 """Motors on a battery: which speeds they reach, and what they take.
 
-    asked speed ─▶ ESC: lag, duty ─▶ steady speed at the battery's voltage ─▶ limit of voltage and current ─▶ motion
+    speed setpoint ─▶ ESC: lag, duty ─▶ steady speed at the battery's voltage ─▶ limit of voltage and current ─▶ motion
 
 The motion has motors with a first-order lag, and is not changed: a motor that the battery or the ESC holds back is
 given the speed that moves it as far in the step as it can move. The voltage under that load, which limits the motors
@@ -113,7 +113,7 @@ class Power:
         count = self._rotors.count
         self.battery.reset()
         self._escs = [0.0] * count  # speeds that the ESCs have come to ask for
-        self._on = [False] * count  # a motor that is asked to stop coasts without current
+        self._on = [False] * count  # a motor that is commanded to stop coasts without current
         self.motor_A, self.duty = [0.0] * count, [0.0] * count
 
     def supply(self, fraction: float) -> None:
@@ -130,14 +130,14 @@ class Power:
         return min(top, speed(self.battery.solve(power_W)))
 
     def reached(
-        self, now_rad_s: Sequence[float], asked_rad_s: Sequence[float], dt_ns: int, density_kg_m3: float
+        self, now_rad_s: Sequence[float], setpoints_rad_s: Sequence[float], dt_ns: int, density_kg_m3: float
     ) -> list[float]:
-        """The speeds to ask of the motion's motors; what is not finite or not positive stops a motor."""
+        """Speed setpoints of the motion's motors; what is not finite or not positive stops a motor."""
         self._set_step(dt_ns, density_kg_m3)
-        asked, on = self._through_escs(asked_rad_s), self._on
+        setpoints, on = self._through_escs(setpoints_rad_s), self._on
 
         def targets(voltage_V: float) -> list[float]:
-            steady, top = self._steady(asked, voltage_V), self._shaft.steady_rad_s(voltage_V)
+            steady, top = self._steady(setpoints, voltage_V), self._shaft.steady_rad_s(voltage_V)
             return [self._held_back(w, min(speed, top), voltage_V) for w, speed in zip(now_rad_s, steady, strict=True)]
 
         def power_W(voltage_V: float) -> float:
@@ -165,8 +165,8 @@ class Power:
         self.motor_A = [current_A for current_A, _, _ in drawn]
         self.duty = [motor_V / v if v > 0.0 and current_A > 0.0 else 0.0 for current_A, _, motor_V in drawn]
 
-    def asked_for(self, speed_rad_s: float) -> float:
-        """The speed to ask for to get this one, at the present voltage."""
+    def setpoint_for(self, speed_rad_s: float) -> float:
+        """The speed setpoint that results in this speed, at the present voltage."""
         v = self.battery.voltage_V
         if self._electric.esc == "speed" or v <= 0.0:
             return speed_rad_s
@@ -182,21 +182,21 @@ class Power:
             torque = self._torque_Nms2 * density_kg_m3 / self._rotors.density_kg_m3
             self._shaft = Shaft.of(self._electric, torque)
 
-    def _through_escs(self, asked_rad_s: Sequence[float]) -> list[float]:
+    def _through_escs(self, setpoints_rad_s: Sequence[float]) -> list[float]:
         top, way, escs = self._motor.speed_max_rad_s, self._esc_way, self._escs
-        for index, speed in enumerate(asked_rad_s):
-            wanted = min(max(speed, 0.0), top) if math.isfinite(speed) else 0.0
-            self._on[index] = wanted > 0.0
-            escs[index] += way * (wanted - escs[index])
+        for index, speed in enumerate(setpoints_rad_s):
+            setpoint = min(max(speed, 0.0), top) if math.isfinite(speed) else 0.0
+            self._on[index] = setpoint > 0.0
+            escs[index] += way * (setpoint - escs[index])
         return escs
 
-    def _steady(self, asked_rad_s: Sequence[float], voltage_V: float) -> list[float]:
+    def _steady(self, setpoints_rad_s: Sequence[float], voltage_V: float) -> list[float]:
         """The speeds that the motors would settle at."""
         if self._electric.esc == "speed":
-            return list(asked_rad_s)
+            return list(setpoints_rad_s)
         per_V, top = voltage_V / self._full_V, self._motor.speed_max_rad_s
         reference, shaft = self._reference, self._shaft
-        return [min(top, shaft.steady_rad_s(per_V * reference.steady_V(speed))) for speed in asked_rad_s]
+        return [min(top, shaft.steady_rad_s(per_V * reference.steady_V(speed))) for speed in setpoints_rad_s]
 
     def _held_back(self, now_rad_s: float, target_rad_s: float, voltage_V: float) -> float:
         """A motor cannot gain more speed than its torque gives."""

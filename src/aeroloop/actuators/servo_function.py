@@ -15,9 +15,9 @@ def servos(limits: Limits, at: Any, command: Any, dt_s: float, pressure_Pa: Any 
     after, mean, beyond = [], [], ca.SX(0)
     lows, highs = _reach(limits, pressure_Pa)
     for index, (low, high, rate, lag) in enumerate(zip(lows, highs, limits.rate_per_s, limits.lag_s, strict=True)):
-        begin, wanted = at[index], command[index]
-        target = ca.fmin(ca.fmax(wanted, low), high)
-        beyond = ca.logic_or(beyond, ca.logic_or(wanted < low, wanted > high))
+        begin, setpoint = at[index], command[index]
+        target = ca.fmin(ca.fmax(setpoint, low), high)
+        beyond = ca.logic_or(beyond, ca.logic_or(setpoint < low, setpoint > high))
         way = target - begin
         run_s = ca.fmin(ca.fmax(ca.fabs(way) / rate - lag, 0), dt_s)  # at the rate limit
         run = ca.if_else(way < 0, -rate, rate) * run_s

@@ -109,8 +109,8 @@ class Servos:
         dt_s = dt_ns / NS
         saturated = rate_limited = not_finite = False
         after, mean = [], []
-        for at, wanted, (low, high, rate, lag) in zip(self._at, command, self._limits, strict=True):
-            target = wanted
+        for at, setpoint, (low, high, rate, lag) in zip(self._at, command, self._limits, strict=True):
+            target = setpoint
             if not low <= target <= high:
                 if math.isfinite(target):
                     saturated = True
@@ -163,7 +163,7 @@ class DeadBand:
 
     def step(self, command: Sequence[float], dt_ns: int) -> SurfaceEffort:
         rows = zip(command, self._followed, self._band, strict=True)
-        self._followed = _four([was if abs(wanted - was) <= band else wanted for wanted, was, band in rows])
+        self._followed = _four([was if abs(setpoint - was) <= band else setpoint for setpoint, was, band in rows])
         return self._servos.step(self._followed, dt_ns)
 
 

@@ -107,7 +107,7 @@ class Campaign:
 
     @property
     def remark(self) -> str:
-        """Where the number of flights is another one than in the file."""
+        """Where the number of flights differs from that in the file."""
         return "" if self.definition.own_number else design_of(self.definition).remark
 
     def run(
@@ -306,7 +306,7 @@ class Campaign:
 
 
 def replay_exit_code(replay: Replay) -> int:
-    """1 if the log is another one, else that of the flight itself: a failed flight fails again."""
+    """1 if the log differs, else that of the flight itself: a failed flight fails again."""
     if not replay.compared:
         return replay.exit_code
     return EXIT_OK if replay.equal else EXIT_CHECK_FAILED

@@ -21,7 +21,7 @@ class Design:
     points: int  # drawn; each is flown at all combinations of the grids, with each of its noise seeds
     combinations: int
     seeds_per_point: int
-    remark: str = ""  # for the user, where the number is another one than in the file
+    remark: str = ""  # for the user, where the number differs from that in the file
 
     @property
     def flights(self) -> int:

@@ -131,7 +131,7 @@ QUAD = Plant(
     ideal=Ideal(
         IDEAL,
         within=0.25,
-        why="The flight law is another one: it runs every 4 ms on estimates, and takes the mean of two gyro samples. "
+        why="The flight law differs: it runs every 4 ms on estimates, and takes the mean of two gyro samples. "
         "So less noise reaches the setpoints; but they have steps of 4 ms, and a jump at each satellite fix. The small "
         "errors without a disturbance of the motors, and the chatter, come from these steps. The air at home, 488 m "
         "above the sea, is thinner: the rotors turn 2.4 % faster.",

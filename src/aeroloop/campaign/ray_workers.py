@@ -36,7 +36,7 @@ COUNTED_EVERY_S = 10.0
 AUTH_MODE, TOKEN, TOKEN_FILE = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
 
 
-class Order(msgspec.Struct, frozen=True):
+class NodeFlight(msgspec.Struct, frozen=True):
     """What a node gets: a flight, the driver's build, and the wall time of the flight at most."""
 
     task: Task
@@ -50,7 +50,7 @@ _workers: LocalWorkers | None = None
 def fly_on_node(order: bytes) -> bytes:
     """Runs on a node, in a process of ray that flies one flight after another."""
     global _workers
-    given = msgspec.json.decode(order, type=Order)
+    given = msgspec.json.decode(order, type=NodeFlight)
     if why := builds.refusal(builds.own(), given.build):
         return encoded(Report(given.task.key, why=f"node {platform.node()}: {why}", exit_code=EXIT_USAGE))
     if _workers is None:
@@ -96,7 +96,7 @@ class RayWorkers:
                 self._count()
             while waiting and len(flying) < self.count:
                 task = waiting.popleft()
-                flying[self._fly.remote(msgspec.json.encode(Order(portable(task), builds.own(), limit_s)))] = task
+                flying[self._fly.remote(msgspec.json.encode(NodeFlight(portable(task), builds.own(), limit_s)))] = task
             ready, _ = self._asked("wait", list(flying), num_returns=1, timeout=POLL_S)
             if not ready:
                 yield None
@@ -136,7 +136,7 @@ class RayWorkers:
 
 
 def portable(task: Task) -> Task:
-    """With the path of a shipped scenario relative to their folder, which may be another one on a node, and without a
+    """With the path of a shipped scenario relative to their folder, which may differ on a node, and without a
     folder of this machine."""
     task, path = msgspec.structs.replace(task, kept=None), Path(task.path)
     if not path.is_relative_to(SCENARIOS):

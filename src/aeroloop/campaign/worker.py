@@ -76,9 +76,7 @@ def fly(task: Task) -> Report:
     try:
         plan = verified(ScenarioPlan(SCENARIOS / task.path, task.changes, task.table))
         if edition_of(plan) != task.edition or flight_key(plan, task.edition) != task.key:
-            raise ConfigError(
-                f"{task.path}: this file, or one that it names, is another one than when the campaign began"
-            )
+            raise ConfigError(f"{task.path}: this file, or one that it names, has changed since the campaign began")
         began_s = time.monotonic()
         summary, log = flown(plan, task.kept)
         wall_s = time.monotonic() - began_s

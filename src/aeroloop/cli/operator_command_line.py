@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple, TypeVar
 import typer
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.operator import COMMANDS, Console, Order
+from aeroloop.core.operator import COMMANDS, Console, OperatorCommand
 from aeroloop.core.tables import made
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import LaunchSettings
@@ -55,25 +55,25 @@ def goal(
     timeout: Timeout = 10.0,
 ) -> None:
     """Fly to a new goal; the board checks that it can be reached."""
-    _told(Order(command="goal", position_m=(east, north)), flight, aircraft, timeout, "new goal")
+    _told(OperatorCommand(command="goal", position_m=(east, north)), flight, aircraft, timeout, "new goal")
 
 
 @app.command()
 def loiter(flight: Flight = "", aircraft: Part = "", timeout: Timeout = 10.0) -> None:
     """Fly a circle here, until another command."""
-    _told(Order(command="loiter"), flight, aircraft, timeout, "loiters")
+    _told(OperatorCommand(command="loiter"), flight, aircraft, timeout, "loiters")
 
 
 @app.command("return")
 def return_to_start(flight: Flight = "", aircraft: Part = "", timeout: Timeout = 10.0) -> None:
     """Fly back to the start."""
-    _told(Order(command="return"), flight, aircraft, timeout, "returns to the start")
+    _told(OperatorCommand(command="return"), flight, aircraft, timeout, "returns to the start")
 
 
 @app.command()
 def resume(flight: Flight = "", aircraft: Part = "", timeout: Timeout = 10.0) -> None:
     """Fly on to the goal, after `loiter`."""
-    _told(Order(command="resume"), flight, aircraft, timeout, "flies on to its goal")
+    _told(OperatorCommand(command="resume"), flight, aircraft, timeout, "flies on to its goal")
 
 
 @app.command("set", context_settings=NEGATIVE, epilog="Example: `aeroloop cmd board set airspeed_m_s 21`")
@@ -93,7 +93,7 @@ def set_parameter(
 def read(as_json: Json = False, flight: Flight = "", aircraft: Part = "", timeout: Timeout = 10.0) -> None:
     """Print all parameters: their values on the board, units, defaults and limits."""
     console = _console(_launch(flight, aircraft))
-    values = _told(Order(command="read"), flight, aircraft, timeout).values
+    values = _told(OperatorCommand(command="read"), flight, aircraft, timeout).values
     if as_json:
         typer.echo(json.dumps({spec.name: values.get(number) for number, spec in enumerate(console.parameters)}))
         return
@@ -103,10 +103,10 @@ def read(as_json: Json = False, flight: Flight = "", aircraft: Part = "", timeou
         typer.echo(f"{spec.name:16} {value:>9} {spec.unit:5} default {spec.default:.4g}, {limits}: {spec.meaning}")
 
 
-def _order(**fields: object) -> Order:
+def _order(**fields: object) -> OperatorCommand:
     """A value on the command line may be one that no command can have."""
     try:
-        return Order(**fields)  # type: ignore[arg-type]
+        return OperatorCommand(**fields)  # type: ignore[arg-type]
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
@@ -132,7 +132,7 @@ def _console(launch: LaunchSettings) -> Console:
     return found
 
 
-def _told(order: Order, flight: str, aircraft: str, timeout_s: float, words: str = "") -> Answer:
+def _told(order: OperatorCommand, flight: str, aircraft: str, timeout_s: float, words: str = "") -> Answer:
     """Send, wait for the answer and print it; a refusal is an error with its reason."""
     launch = _launch(flight, aircraft)
     console = _console(launch)
@@ -156,7 +156,7 @@ class _CommandLink:
         self._seen: dict[str, list[dict[str, float]]] = {stream: [] for stream in STREAMS}
         self._newest_s = -1.0
 
-    def ask(self, order: Order, timeout_s: float) -> Answer:
+    def ask(self, order: OperatorCommand, timeout_s: float) -> Answer:
         until_s = time.monotonic() + timeout_s
         try:
             self._wait(lambda: self._newest_s >= 0.0 or None, until_s, "no data from the flight")
@@ -171,7 +171,7 @@ class _CommandLink:
             self._feed.close()
         return Answer(answer["t_s"], int(answer["answer"]), answer["x"], answer["y"], answer["latency_s"], values)
 
-    def _sent(self, order: Order, after_s: float) -> dict[str, float] | None:
+    def _sent(self, order: OperatorCommand, after_s: float) -> dict[str, float] | None:
         """Our command, as the plant has sent it."""
         number = self._console.number(order.parameter) if order.command == "set" else 0
         wanted = COMMANDS.index(order.command) + 1, number, *(order.position_m or (order.value or 0.0, 0.0))

@@ -20,7 +20,7 @@ COMMANDS: tuple[str, ...] = get_args(CommandName)
 MOST = 1e6
 
 
-class Order(Config, frozen=True):
+class OperatorCommand(Config, frozen=True):
     """One user command."""
 
     command: Annotated[
@@ -47,7 +47,7 @@ class Order(Config, frozen=True):
             raise ValueError(f"value: expected a number within {MOST:g}, not {self.value}")
 
 
-class PlannedOrder(Order, frozen=True, kw_only=True):
+class PlannedOperatorCommand(OperatorCommand, frozen=True, kw_only=True):
     """A user command at a simulated time."""
 
     at_s: Annotated[float, meta("s", "simulated time at which the ground sends it", ge=0, le=86400)]
@@ -80,6 +80,6 @@ class Console:
             raise ConfigError(f"parameter: no {name!r}{did_you_mean(name, names)}; expected one of: {', '.join(names)}")
         return names.index(name)
 
-    def check(self, order: Order) -> None:
+    def check(self, order: OperatorCommand) -> None:
         if order.command == "set":
             self.number(order.parameter)

@@ -1,7 +1,7 @@
 """Aircraft defined by a parameter file: those of the project by name, your own by path.
 
 A file with `base = "NAME"` has the tables of that included airframe, and its own keys in place of theirs. A table whose
-`kind` is another one replaces the base's whole table: its keys have another meaning.
+`kind` differs replaces the base's whole table: its keys have another meaning.
 """
 
 from __future__ import annotations

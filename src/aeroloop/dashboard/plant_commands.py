@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import Switch
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 from aeroloop.flight.flight_control import FlightControl
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.realtime.controls import Controls
@@ -40,7 +40,7 @@ class PlantCommands:
         """Switch a fault on or off at the plant."""
         self._controls("fault not switched").switch(switch)
 
-    def operate(self, order: Order, vehicle: int = 0) -> None:
+    def operate(self, order: OperatorCommand, vehicle: int = 0) -> None:
         """Send a user command to the board of an aircraft; its answer comes with the flight's streams."""
         self._controls("command not sent").operate(order, vehicle)
 

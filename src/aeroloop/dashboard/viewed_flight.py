@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from aeroloop.core.faults import Switch
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 from aeroloop.dashboard.roles import ViewOnlyError
 from aeroloop.dashboard.theme import Severity
 from aeroloop.dashboard.watched_flight import WatchedFlight
@@ -39,7 +39,7 @@ class ViewedFlight(WatchedFlight):
     def switch(self, switch: Switch) -> None:
         raise ViewOnlyError
 
-    def operate(self, order: Order, vehicle: int = 0) -> None:
+    def operate(self, order: OperatorCommand, vehicle: int = 0) -> None:
         raise ViewOnlyError
 
     def kill(self, process: str) -> None:

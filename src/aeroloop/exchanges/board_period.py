@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.waiting import readable
 from aeroloop.core.wing_signals import Step
@@ -180,9 +180,9 @@ class BoardPeriod:
         if t_ns >= self._counters_ns:
             self._counters_ns = (t_ns // COUNTERS_PERIOD_NS + 1) * COUNTERS_PERIOD_NS
             self._note_counters()
-        heard = not settings.waits and self._receive(self._link.poll())
+        received = not settings.waits and self._receive(self._link.poll())
         on_its_own = not settings.waits and self._barrier is None
-        if on_its_own and not heard and t_ns - self._received_ns > settings.silence_ns:
+        if on_its_own and not received and t_ns - self._received_ns > settings.silence_ns:
             raise LinkError(
                 f"the {settings.board} has sent nothing on {self._link.url} for {settings.silence_ns / NS:g} s "
                 f"(at {t_ns / NS:.2f} s of the flight)"
@@ -266,7 +266,7 @@ class BoardPeriod:
         message = self._operator.due(t_ns)
         return self.protocol.user(message) if message is not None else b""
 
-    def operate(self, order: Order, sent: Callable[[int], None]) -> None:
+    def operate(self, order: OperatorCommand, sent: Callable[[int], None]) -> None:
         """A user command by hand, sent with the next control period; ConfigError if it cannot be."""
         self._operator.add(order, sent)
 

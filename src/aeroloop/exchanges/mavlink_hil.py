@@ -409,7 +409,7 @@ class MavlinkHil:
             self.unmixed += 1
 
     def _greet(self, truth_interval_us: float) -> None:
-        """First message of an autopilot. If one has flown before, this is another one, or the same after a restart."""
+        """First message of an autopilot. If one has flown before, it is a different one, or restarted."""
         self._truth_period_ns = max(0, round(truth_interval_us * 1000)) if math.isfinite(truth_interval_us) else 0
         if self._answered:
             self._answered = False

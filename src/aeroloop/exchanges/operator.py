@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.operator import Console, Order, PlannedOrder
+from aeroloop.core.operator import Console, OperatorCommand, PlannedOperatorCommand
 from aeroloop.core.signals import NS
 from aeroloop.core.wing_signals import UserAnswer, UserCommand
 from aeroloop.protocols.wing import NUMBERS, UserMessage
@@ -40,20 +40,23 @@ class OperatorLine:
     """Rows go to `user_command` and `user_answer`."""
 
     def __init__(
-        self, console: Console | None, planned: Sequence[PlannedOrder], publish: Mapping[str, Callable[..., None]]
+        self,
+        console: Console | None,
+        planned: Sequence[PlannedOperatorCommand],
+        publish: Mapping[str, Callable[..., None]],
     ) -> None:
         if planned and console is None:
             raise ConfigError("operator: this aircraft's board takes no user commands; expected no [[operator]]")
         self._console, self._publish = console, publish
         # Stable: commands of one time keep the order of the file.
         self._planned = deque(sorted(planned, key=lambda order: order.at_s))
-        self._waiting: deque[tuple[Order, Callable[[int], None]]] = deque()
+        self._waiting: deque[tuple[OperatorCommand, Callable[[int], None]]] = deque()
         self._sent: _Sent | None = None
         self._count = 0
         self.moved = False
         """The board has accepted a command that decides where it flies: the mission's own goal is no longer sent."""
 
-    def add(self, order: Order, sent: Callable[[int], None] = _ignored) -> None:
+    def add(self, order: OperatorCommand, sent: Callable[[int], None] = _ignored) -> None:
         """A command by hand; `sent` is called with the time at which it is sent. ConfigError if it cannot be."""
         if self._console is None:
             raise ConfigError("this aircraft's board takes no user commands")
@@ -81,7 +84,7 @@ class OperatorLine:
         told(t_ns)
         return self._first(t_ns, order)
 
-    def _first(self, t_ns: int, order: Order) -> UserMessage:
+    def _first(self, t_ns: int, order: OperatorCommand) -> UserMessage:
         assert self._console is not None
         command = UserCommand[order.command.upper()]
         x, y = order.position_m or (order.value or 0.0, 0.0)
@@ -96,7 +99,7 @@ class OperatorLine:
         """The board has restarted: with its defaults, which are read once it has a position, and without a goal."""
         self.moved = False
         if self._count:
-            self._planned.appendleft(PlannedOrder(at_s=(t_ns + AGAIN_NS) / NS, command="read"))
+            self._planned.appendleft(PlannedOperatorCommand(at_s=(t_ns + AGAIN_NS) / NS, command="read"))
 
     def take(self, t_ns: int, row: Sequence[float]) -> None:
         """An answer of the board; a second one to the same command is ignored."""

@@ -17,7 +17,7 @@ import msgspec
 from aeroloop.core.changes import Change
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 from aeroloop.core.signals import NS, Event
 from aeroloop.realtime.controls import UNLIMITED, Command, ControlPort, End, Ender, Kill, Operate, Pause, Speed, Step
 from aeroloop.sim.fault_plan import Action
@@ -108,21 +108,21 @@ class LiveControl:
             raise ConfigError("speed: only lockstep can fly as fast as possible; expected a number")
         self._pace.set_speed(math.inf if speed == UNLIMITED else speed)
 
-    def _done(self, t_ns: int, action: Action | Order, refused: str) -> None:
+    def _done(self, t_ns: int, action: Action | OperatorCommand, refused: str) -> None:
         if refused:
             self._refuse(action, refused)
         else:
             self._changed(recorded(t_ns, action))
 
-    def _refuse(self, request: Command | Order, error: str) -> None:
+    def _refuse(self, request: Command | OperatorCommand, error: str) -> None:
         self._refusals += 1
         if self._refusals <= MOST_REFUSALS:
             self._notice(f"{REFUSED.get(type(request), 'not changed')}: {error}")
 
 
-def recorded(t_ns: int, action: Action | Order) -> dict[str, Any]:
+def recorded(t_ns: int, action: Action | OperatorCommand) -> dict[str, Any]:
     """What was done by hand, as an entry of the scenario file under its key."""
-    if isinstance(action, Order):
+    if isinstance(action, OperatorCommand):
         return {"operator": {**msgspec.to_builtins(action), "at_s": t_ns / NS}}
     if isinstance(action, Change):
         entry = {"key": action.key, "at_s": t_ns / NS, "value": action.value, "vehicle": action.vehicle}

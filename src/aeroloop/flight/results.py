@@ -26,17 +26,17 @@ from aeroloop.core.errors import EXIT_LINK, ConfigError, not_written
 from aeroloop.core.faults import PlannedFault
 from aeroloop.core.fleet import Fleet, Plan, parts_of, prefix
 from aeroloop.core.fleet_files import load_plan
-from aeroloop.core.operator import PlannedOrder
+from aeroloop.core.operator import PlannedOperatorCommand
 from aeroloop.core.scenario import Scenario, value_at, with_value
 from aeroloop.core.streams import channels
 from aeroloop.flight import run_summary, running
 from aeroloop.recording.log import Log, read
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
-ENTRIES: Mapping[str, type[PlannedFault] | type[PlannedChange] | type[PlannedOrder]] = {
+ENTRIES: Mapping[str, type[PlannedFault] | type[PlannedChange] | type[PlannedOperatorCommand]] = {
     "faults": PlannedFault,
     "changes": PlannedChange,
-    "operator": PlannedOrder,
+    "operator": PlannedOperatorCommand,
 }
 """Arrays of the scenario to which entries are added for what was done by hand."""
 NAME_LENGTH = 160  # of a file name; many file systems allow 255 bytes

@@ -22,7 +22,7 @@ from aeroloop.core.changes import Change
 from aeroloop.core.config import Config
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 from aeroloop.core.signals import NS
 
 SOCKET = "controls.sock"
@@ -78,7 +78,7 @@ class Speed(Config, frozen=True):
 class Operate(Config, frozen=True):
     """Sends a user command to the board of an aircraft."""
 
-    order: Order
+    order: OperatorCommand
     vehicle: Annotated[int, Meta(ge=0, le=255)] = 0
 
 
@@ -99,7 +99,7 @@ class Controls:
     def switch(self, switch: Switch) -> None:
         self._send(switch)
 
-    def operate(self, order: Order, vehicle: int = 0) -> None:
+    def operate(self, order: OperatorCommand, vehicle: int = 0) -> None:
         """A user command to the board; its answer is in the streams of the flight."""
         self._send(Operate(order=order, vehicle=vehicle))
 

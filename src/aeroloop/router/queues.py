@@ -28,8 +28,8 @@ class Queue:
 
     __slots__ = (
         "_dropped_frame",
-        "_precious",
-        "_precious_limit",
+        "_reliable",
+        "_reliable_limit",
         "dropped",
         "first",
         "items",
@@ -46,8 +46,8 @@ class Queue:
         self.saved: deque[bytes] = deque()  # reliable frames older than all items
         self.rest = b""  # the rest of a partial write
         self.dropped = 0
-        self._precious = 0
-        self._precious_limit = max(1, limit // 2)
+        self._reliable = 0
+        self._reliable_limit = max(1, limit // 2)
         self._dropped_frame = dropped_frame
 
     def release(self) -> None:
@@ -65,10 +65,10 @@ class Queue:
 
     def push_reliable(self, frame: bytes) -> bool:
         """False: no room, and nothing was queued."""
-        if self._precious >= self._precious_limit:
+        if self._reliable >= self._reliable_limit:
             self.dropped += 1
             return False
-        self._precious += 1
+        self._reliable += 1
         self.push(ReliableFrame(frame))
         return True
 
@@ -99,13 +99,13 @@ class Queue:
                     return batch
                 frame = source.popleft()
                 if type(frame) is ReliableFrame:
-                    self._precious -= 1
+                    self._reliable -= 1
                 batch.append(frame)
         return batch
 
     def put_back(self, batch: list[bytes], *, urgent: bool = False) -> None:
         """Put back frames that `take` returned and that could not be sent."""
-        self._precious += sum(type(frame) is ReliableFrame for frame in batch)
+        self._reliable += sum(type(frame) is ReliableFrame for frame in batch)
         (self.first if urgent else self.items).extendleft(reversed(batch))
 
     def clear(self) -> int:
@@ -117,5 +117,5 @@ class Queue:
             waiting.clear()
         self.dropped += lost
         self.rest = b""
-        self._precious = 0
+        self._reliable = 0
         return lost

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from aeroloop.core.faults import Switch, Switched
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 
 Row = tuple[float, ...]
 Stopped = Callable[[], bool]
@@ -87,5 +87,5 @@ class BoardFaults(Protocol):
 class Operated(Protocol):
     """An exchange whose controller takes user commands."""
 
-    def operate(self, order: Order, sent: Callable[[int], None]) -> None:
+    def operate(self, order: OperatorCommand, sent: Callable[[int], None]) -> None:
         """Send a user command with the next message, and tell `sent` when that was; ConfigError if it cannot be."""

@@ -21,7 +21,7 @@ from aeroloop.core.changes import Change, Values
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import BOARD_TARGETS, LINE_TARGETS, SIGHT_TARGETS, Switch, Switched, log_row
 from aeroloop.core.frames import Vec3
-from aeroloop.core.operator import Order
+from aeroloop.core.operator import OperatorCommand
 from aeroloop.core.shape import Shape
 from aeroloop.sim.encounters import encounters
 from aeroloop.sim.exchange import BoardFaults, Exchange, Operated, Row, Stopped
@@ -62,7 +62,7 @@ class Craft:
     sight: Callable[[Switch], Switched] = no_cameras  # faults of cameras, which act in the camera process
     check: Callable[[Change], tuple[int, Values]] = no_changes  # number and values of a change that is possible
     # Time of what was done by hand, what it was, and why it was refused; "": it was done.
-    by_hand: Callable[[int, Action | Order, str], None] = lambda t_ns, action, refused: None
+    by_hand: Callable[[int, Action | OperatorCommand, str], None] = lambda t_ns, action, refused: None
     hull: Shape | None = None  # what other aircraft touch; None: they pass through it
     origin_W: Vec3 = (0.0, 0.0, 0.0)  # of its world, in that of the first aircraft
 
@@ -126,7 +126,7 @@ class Craft:
         step_ns = self.vehicle.step_ns
         self.plan.add((self.vehicle.t_ns // step_ns + 1) * step_ns, action)
 
-    def operate(self, order: Order) -> None:
+    def operate(self, order: OperatorCommand) -> None:
         """A user command by hand to the board; ConfigError if it takes none."""
         for exchange in self.exchanges:
             if isinstance(exchange, Operated):

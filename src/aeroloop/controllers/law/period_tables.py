@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Protocol
 from aeroloop.boards.config import Computer, InnerLoops, Processor
 from aeroloop.controllers.routing import RoutedTables
 from aeroloop.core.config import note
-from aeroloop.core.operator import PlannedOrder
+from aeroloop.core.operator import PlannedOperatorCommand
 from aeroloop.core.scenario import Aircraft, Common, LinkEnds, Scenario
 from aeroloop.core.signals import NS
 from aeroloop.sensors.suite import SensorSet
@@ -23,7 +23,7 @@ class PeriodTables(RoutedTables, frozen=True):
     board: Annotated[Computer, note("the onboard computer")] = Computer()
     emulator: Annotated[Processor, note("the emulated board, rung `pil`")] = Processor()
     operator: Annotated[
-        tuple[PlannedOrder, ...], note("user commands to the board, and when (docs/wing-operator.md)")
+        tuple[PlannedOperatorCommand, ...], note("user commands to the board, and when (docs/wing-operator.md)")
     ] = ()
 
     def __post_init__(self) -> None:

@@ -116,12 +116,12 @@ class CommandProtocol:
         return _no_mode(custom >> 16 & 0xFF, custom >> 24) if mode is None else self._logic.set_mode(mode)
 
     def _arm(self, command: Command) -> Refusal | None:
-        wish, force = command.params[0], command.params[1] == FORCE
-        if wish == 1:
+        value, force = command.params[0], command.params[1] == FORCE
+        if value == 1:
             return self._logic.arm(force=force)
-        if wish == 0:
+        if value == 0:
             return self._logic.disarm(force=force)
-        return Refusal(f"Arm is 1 and disarm is 0, not {wish:g}", temporary=False)
+        return Refusal(f"Arm is 1 and disarm is 0, not {value:g}", temporary=False)
 
     def _take_off(self, command: Command) -> Refusal | None:
         height_m = command.params[6]
@@ -147,10 +147,10 @@ class CommandProtocol:
         return self._logic.land(int(precision))
 
     def _pause(self, command: Command) -> Refusal | None:
-        wish = command.params[0]
-        if wish not in (0, 1):
-            return Refusal(f"Pause is 0 and continue is 1, not {wish:g}", temporary=False)
-        return self._logic.set_mode(FlightMode.MISSION if wish else FlightMode.HOLD)
+        value = command.params[0]
+        if value not in (0, 1):
+            return Refusal(f"Pause is 0 and continue is 1, not {value:g}", temporary=False)
+        return self._logic.set_mode(FlightMode.MISSION if value else FlightMode.HOLD)
 
     def _mode(self, command: Command) -> Refusal | None:
         base, main, sub = command.params[:3]

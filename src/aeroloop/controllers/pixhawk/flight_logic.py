@@ -263,8 +263,8 @@ class FlightLogic:
         )
         standing = self._descent_commanded(estimate) and self._contact.felt(estimate, setpoint_z)
         if self._mode is FlightMode.OFFBOARD:
-            asked = self._offboard.setpoint(estimate, dt_s)
-            return asked._replace(hold_xy=False, roll_rad=0.0, pitch_rad=0.0) if standing else asked
+            setpoint = self._offboard.setpoint(estimate, dt_s)
+            return setpoint._replace(hold_xy=False, roll_rad=0.0, pitch_rad=0.0) if standing else setpoint
         if self._mode in STICK_MODES:
             if standing and self._mode is FlightMode.POSITION:
                 return self._setpoints.by_hand(FlightMode.ALTITUDE, estimate, dt_s)
@@ -284,12 +284,12 @@ class FlightLogic:
             self._fly_mission(self._home_W, estimate, dt_s)
         if self._mode is FlightMode.LAND:
             self._navigator.land(home_z, estimate, dt_s)
-        asked = self._setpoints.guided(estimate, hold_xy=estimate.position_ok and not standing)
+        setpoint = self._setpoints.guided(estimate, hold_xy=estimate.position_ok and not standing)
         push_x, push_y = self._precision.push_W(self._t_ns)
-        if asked.hold_xy and (push_x or push_y):
-            ax, ay, az = asked.accel_W
-            asked = asked._replace(accel_W=(ax + push_x, ay + push_y, az))
-        return asked
+        if setpoint.hold_xy and (push_x or push_y):
+            ax, ay, az = setpoint.accel_W
+            setpoint = setpoint._replace(accel_W=(ax + push_x, ay + push_y, az))
+        return setpoint
 
     def _fly_mission(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
         if self._origin is None:

@@ -198,10 +198,10 @@ def attitude_quaternion(view: View) -> Message | None:
 
 
 def attitude_target(view: View) -> Message | None:
-    asked = view.readings.attitude
-    if asked is None:
+    setpoint = view.readings.attitude
+    if setpoint is None:
         return None
-    roll, pitch, yaw, thrust = asked
+    roll, pitch, yaw, thrust = setpoint
     quat = quat_ned_frd_from_enu_flu(quat_from_euler(roll, pitch, yaw))
     rates_open = (
         _C.ATTITUDE_TARGET_TYPEMASK_BODY_ROLL_RATE_IGNORE

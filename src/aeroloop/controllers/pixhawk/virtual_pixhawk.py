@@ -263,7 +263,7 @@ class VirtualPixhawk:
         return self._sensor_health
 
     def _read(self) -> Readings:
-        asked = self.attitude
+        setpoint = self.attitude
         return Readings(
             accel_B=self._accel_B,
             rate_B=self._rate_B,
@@ -271,5 +271,5 @@ class VirtualPixhawk:
             barometer=self._barometer,
             fix=self._fix,
             motors=self._motors,
-            attitude=(asked[0], asked[1], asked[2], asked[3]) if asked else None,
+            attitude=(setpoint[0], setpoint[1], setpoint[2], setpoint[3]) if setpoint else None,
         )

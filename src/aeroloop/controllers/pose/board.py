@@ -102,7 +102,7 @@ class PoseServer:
 
     @property
     def addressed(self) -> bool:
-        """The plant has spoken."""
+        """Whether a frame of the plant was received."""
         return self._listener.counters.frames_in > 0
 
     def send_start(self, uptime_ms: int = 0) -> None:

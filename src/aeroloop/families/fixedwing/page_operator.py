@@ -11,7 +11,7 @@ import math
 from nicegui import ui
 
 from aeroloop.core.errors import AeroloopError
-from aeroloop.core.operator import COMMANDS, Console, Order, ParameterSpec
+from aeroloop.core.operator import COMMANDS, Console, OperatorCommand, ParameterSpec
 from aeroloop.core.wing_signals import UserAnswer, UserCommand
 from aeroloop.dashboard.layout import card, chip, set_chip
 from aeroloop.dashboard.store import Store
@@ -112,7 +112,7 @@ class OperatorPanel:
 
     def _send(self, command: str, **more: object) -> bool:
         try:
-            self._watched.operate(Order(command=command, **more))  # type: ignore[arg-type]
+            self._watched.operate(OperatorCommand(command=command, **more))  # type: ignore[arg-type]
         except (AeroloopError, ValueError) as error:
             ui.notify(str(error), type="negative", multi_line=True)
             return False

@@ -126,12 +126,12 @@ def control(setup: Setup) -> ca.Function:
     believed = ekf.motion(s["x"])
     down = touched_down(believed, setpoint, s["down"])
     flies = ca.logic_and(s["ready"], ca.logic_not(down))
-    motors, memory, *asked = setup.law.call([believed[:STATE], setpoint, s["memory"]])
+    motors, memory, *setpoints = setup.law.call([believed[:STATE], setpoint, s["memory"]])
     command = ca.if_else(flies, within(motors, 0, 1), 0)
     kept = ca.vertcat(command, s["commands"][: setup.rotors * (HELD - 1)])
     changes = {"commands": kept, "memory": ca.if_else(flies, memory, 0), "down": down}
-    if asked:
-        changes["asked"] = ca.if_else(flies, asked[0][:3], ca.vertcat(0, 0, setpoint[YAW]))
+    if setpoints:
+        changes["attitude_setpoint"] = ca.if_else(flies, setpoints[0][:3], ca.vertcat(0, 0, setpoint[YAW]))
     return s.event("control", {"table": row}, changes)
 
 

@@ -76,7 +76,7 @@ def told(setup: Setup) -> ca.Function:
     added = ca.vertcat(*squares, ca.SX.zeros(8 - len(squares)))
     distance_m = ca.sqrt(squares[0] + squares[1])
     largest = s["largest"]
-    now = ca.vertcat(row[:3], s["asked"], s["x"][ekf.POS], s["x"][ekf.QUAT])
+    now = ca.vertcat(row[:3], s["attitude_setpoint"], s["x"][ekf.POS], s["x"][ekf.QUAT])
     assert now.numel() == 13 and SETPOINT >= 3
     changes = {
         "squares": s["squares"] + ca.if_else(counted, added, 0),

@@ -99,7 +99,7 @@ class Setup:
             "ready": 1,
             "down": 1,
             "memory": self.law.size1_in(2),
-            "asked": 3,
+            "attitude_setpoint": 3,
             "fix": 6 * (1 + self.schedule.gnss_late // self.schedule.gnss_every),
             "told": 13,
             "seen": 8,

@@ -65,7 +65,7 @@ def actuator_faults(
 
     def held(index: int) -> Callable[[], float]:
         if power is not None:
-            return lambda: command_at(motor, power.asked_for(motion.speed_rad_s[index]) / differing.gain[index])
+            return lambda: command_at(motor, power.setpoint_for(motion.speed_rad_s[index]) / differing.gain[index])
         return lambda: command_at(motor, motion.speed_rad_s[index] / differing.gain[index])
 
     def slowed(command: float, fraction: float) -> float:

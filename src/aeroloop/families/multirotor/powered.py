@@ -70,9 +70,9 @@ class PoweredMotion:
 
     def drive(self, command: Sequence[float], dt_ns: int) -> RotorEffort:
         motion, power, idle, span = self._motion, self._power, self._idle, self._span
-        asked = [idle + span * u if u > 0.0 else u for u in command]  # NaN stays NaN
+        setpoints_rad_s = [idle + span * u if u > 0.0 else u for u in command]  # NaN stays NaN
         density = motion.air.density_kg_m3
-        reached = power.reached(motion.speed_rad_s, asked, dt_ns, density)
+        reached = power.reached(motion.speed_rad_s, setpoints_rad_s, dt_ns, density)
         effort = motion.drive([speed * self._per_command for speed in reached], dt_ns)
         power.drew(effort, dt_ns)
         return effort

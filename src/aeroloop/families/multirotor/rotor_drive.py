@@ -1,11 +1,11 @@
 """The rotors' drive: a law for their speeds and motors that differ, between the controller's command and the motion.
 
-    command ─▶ speed setpoint ─▶ law ─▶ speed asked of the ESC ─▶ faults ─▶ w' = (K_i u - w) / lag_i - load_i
+    command ─▶ speed setpoint ─▶ law ─▶ speed command to the ESC ─▶ faults ─▶ w' = (K_i u - w) / lag_i - load_i
                  tachometer ──────┘
 
 The law runs at the IMU's period on the latest sample of the tachometer. The compiled step has one lag for all motors; a
 motor with its own lag gets a command that moves it as far in this step as its own lag would. Without a law the speed
-setpoint is asked of the ESC as it is. Aircraft without these tables do not have this stage.
+setpoint is the command to the ESC. Aircraft without these tables do not have this stage.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from aeroloop.sensors.tachometer import TachometerSample
 HEADROOM = 2.0
 """Top speed of the motors in the motion, over the airframe's: a motor with gain and lag of its own stays below it."""
 STALE_PERIODS = 10
-"""Without a tachometer sample for longer, the law stops and the setpoint is asked of the ESC."""
+"""Without a tachometer sample for longer, the law stops and the setpoint is the command to the ESC."""
 WEIGHTS_EVERY = 5
 """Samples of the law per row of its weights."""
 
@@ -66,11 +66,11 @@ class Differing:
         idle, top = self.motor.speed_idle_rad_s, self.motor.speed_max_rad_s
         return idle + (top - idle) * command if command > 0.0 else 0.0
 
-    def loaded(self, rotor: int, now_rad_s: float, asked_rad_s: float, load_rad_s2: float) -> float:
+    def loaded(self, rotor: int, now_rad_s: float, command_rad_s: float, load_rad_s2: float) -> float:
         """The speed to ask for without a load that has the effect of this one."""
-        drives = self.gain[rotor] * asked_rad_s > now_rad_s
+        drives = self.gain[rotor] * command_rad_s > now_rad_s
         lag_s = self.motor.lag_up_s if drives else self.motor.lag_down_s
-        return asked_rad_s - self.lag[rotor] * lag_s * load_rad_s2 / self.gain[rotor]
+        return command_rad_s - self.lag[rotor] * lag_s * load_rad_s2 / self.gain[rotor]
 
     def load_rad_s2(self, t_s: float) -> list[float]:
         total = [0.0] * len(self.gain)
@@ -102,20 +102,20 @@ class SpeedLaw:
     def reset(self) -> None:
         self._memory[:] = 0.0
 
-    def __call__(self, measured: Sequence[float], wanted: Sequence[float], last: list[float]) -> list[float]:
+    def __call__(self, measured: Sequence[float], setpoints: Sequence[float], last: list[float]) -> list[float]:
         self.failed = None
         if not all(map(math.isfinite, measured)):
             self.reset()
             return last
-        self._y[:], self._ref[:] = measured, wanted
+        self._y[:], self._ref[:] = measured, setpoints
         self._law()
         self._memory[:] = self._next
-        asked: list[float] = self._u.tolist()
-        self.failed = next((rotor for rotor, speed in enumerate(asked) if not math.isfinite(speed)), None)
+        commands: list[float] = self._u.tolist()
+        self.failed = next((rotor for rotor, speed in enumerate(commands) if not math.isfinite(speed)), None)
         if self.failed is not None:
             self.reset()
             return last
-        return asked
+        return commands
 
     @property
     def surface(self) -> list[float]:
@@ -159,7 +159,7 @@ class RotorDrive:
         self._dt_ns = 0
         self._usual = 1.0, 1.0
         self._own: list[tuple[float, float]] = []
-        self._asked = [0.0] * rotors
+        self._command_rad_s = [0.0] * rotors
         self._measured: tuple[float, ...] = (0.0,) * rotors
         self._measured_ns = 0
         self._absent = (math.nan,) * (MOST_ROTORS - rotors)
@@ -173,7 +173,7 @@ class RotorDrive:
         """The aircraft is back at its start, with its rotors stopped."""
         if self._law is not None:
             self._law.reset()
-        self._asked = [0.0] * len(self._asked)
+        self._command_rad_s = [0.0] * len(self._command_rad_s)
 
     def take(self, samples: Iterable[Sample]) -> None:
         """What the tachometer delivered; speeds that are NaN or infinite are logged as an event."""
@@ -188,13 +188,13 @@ class RotorDrive:
         if self._t_ns >= self._due_ns:
             self._due_ns = self._t_ns - self._t_ns % self._period_ns + self._period_ns
             self._decide(command)
-        asked = [command_at(self._differing.motor, speed) for speed in self._asked]
+        commands = [command_at(self._differing.motor, speed) for speed in self._command_rad_s]
         if self._faults.active:
-            asked = list(self._faults.applied(tuple(asked), dt_ns))
+            commands = list(self._faults.applied(tuple(commands), dt_ns))
         if dt_ns != self._dt_ns:
             self._set_step(dt_ns)
         loads = self._differing.load_rad_s2(self._t_ns / NS) if self._differing.loads else None
-        speeds = [self._differing.speed(value) for value in asked]
+        speeds = [self._differing.speed(value) for value in commands]
         if self._power is not None:
             speeds = self._given(self._power, speeds, dt_ns)
         moved = []
@@ -211,36 +211,36 @@ class RotorDrive:
             self._power.drew(effort, dt_ns)
         return effort
 
-    def _given(self, power: Power, asked_rad_s: list[float], dt_ns: int) -> list[float]:
+    def _given(self, power: Power, command_rad_s: list[float], dt_ns: int) -> list[float]:
         """The speeds to ask for with what the battery allows; limits assume the airframe's lags."""
         gain, motion = self._differing.gain, self._motion
-        turned = [factor * speed for factor, speed in zip(gain, asked_rad_s, strict=True)]
+        turned = [factor * speed for factor, speed in zip(gain, command_rad_s, strict=True)]
         reached = power.reached(motion.speed_rad_s, turned, dt_ns, motion.air.density_kg_m3)
         return [speed / factor for factor, speed in zip(gain, reached, strict=True)]
 
     def _decide(self, command: Row) -> None:
         """Once in a period: the speeds to ask of the ESC."""
         speed = self._differing.speed
-        wanted = [speed(value) if math.isfinite(value) else 0.0 for value in command]
+        setpoints = [speed(value) if math.isfinite(value) else 0.0 for value in command]
         law = self._law
         if law is None:
-            self._asked = wanted
-        elif not any(wanted) or self._t_ns - self._measured_ns > STALE_PERIODS * self._period_ns:
+            self._command_rad_s = setpoints
+        elif not any(setpoints) or self._t_ns - self._measured_ns > STALE_PERIODS * self._period_ns:
             law.reset()
-            self._asked = wanted
+            self._command_rad_s = setpoints
         else:
-            self._asked = law(self._measured, wanted, self._asked)
+            self._command_rad_s = law(self._measured, setpoints, self._command_rad_s)
             if law.failed is not None:
                 self._events(self._t_ns / NS, Event.LAW_NOT_FINITE, law.failed)
-        self._log(wanted)
+        self._log(setpoints)
 
-    def _log(self, wanted: list[float]) -> None:
+    def _log(self, setpoints: list[float]) -> None:
         t_s, absent, law = self._t_ns / NS, self._absent, self._law
-        errors = [r - w for r, w in zip(wanted, self._motion.speed_rad_s, strict=True)]
+        errors = [r - w for r, w in zip(setpoints, self._motion.speed_rad_s, strict=True)]
         sync = synchronisation.synchronisation_error(errors)
         unknown = (math.nan,) * len(errors)
-        on = law if law is not None and law.failed is None and any(wanted) else None
-        rows = (wanted, self._asked, errors, sync, on.surface if on is not None else unknown)
+        on = law if law is not None and law.failed is None and any(setpoints) else None
+        rows = (setpoints, self._command_rad_s, errors, sync, on.surface if on is not None else unknown)
         self._rows(t_s, *(value for row in rows for value in (*row, *absent)))
         if on is not None and self._count % WEIGHTS_EVERY == 0:
             weights, n = on.weights, len(errors)

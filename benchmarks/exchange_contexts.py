@@ -1,4 +1,4 @@
-"""The place of one controller, as the plant process gives it; the benchmark holds the other end of its link."""
+"""The context of one controller's exchange, as in the plant process; the benchmark has the other end of its link."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aeroloop.flight.processes.common import LaunchSettings
 Publish = Callable[..., None]
 
 
-def seat(scenario: Scenario, number: int, publish: Mapping[str, Publish]) -> ExchangeContext:
+def exchange_context(scenario: Scenario, number: int, publish: Mapping[str, Publish]) -> ExchangeContext:
     """With a new vehicle of the scenario's family."""
     vehicle = part(family(scenario.kind).vehicle)(scenario, number, publish)
     launch = LaunchSettings(scenario=scenario, folder="", log="", supervisor_pid=0, core_draw=0)
@@ -23,7 +23,7 @@ def discard(*_: float) -> None:
     """A row that is not kept."""
 
 
-class Nowhere(dict[str, Publish]):
+class DiscardedRows(dict[str, Publish]):
     """Takes the rows of every stream, and keeps none."""
 
     def __missing__(self, stream: str) -> Publish:

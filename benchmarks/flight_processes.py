@@ -34,7 +34,7 @@ def flight_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class Crew:
+class FlightProcesses:
     """A context manager: what it started is down when it is left."""
 
     def __init__(self, folder: Path, scenario: TiltrotorScenario, link_url: str = "") -> None:
@@ -54,7 +54,7 @@ class Crew:
         )
         self._launch.write_bytes(launch.encode())
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> FlightProcesses:
         return self
 
     def __exit__(self, *_: object) -> None:
