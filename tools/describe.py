@@ -46,6 +46,7 @@ from aeroloop.families.rrr import streams as rrr_streams
 from aeroloop.families.rrr.scenario import RobotTables
 from aeroloop.families.tiltrotor import streams as tiltrotor_streams
 from aeroloop.families.tiltrotor.scenario import TiltrotorTables
+from aeroloop.models import tabulated_aircraft
 from aeroloop.protocols import values
 from aeroloop.protocols.interface import C_TYPES, TILTROTOR, WING, Interface
 from aeroloop.recording.layout import layout
@@ -132,6 +133,13 @@ AIRFRAMES: dict[str, tuple[str, type[Any]]] = {
         "z up, origin in the centre of mass. File to copy: "
         "[xcell60.toml](../src/aeroloop/families/helicopter/xcell60.toml).",
         helicopter_airframe.Helicopter,
+    ),
+    "Free bodies": (
+        'Named by `vehicle.airframe` of a scenario with `vehicle.kind = "freebody"`: an aircraft whose aerodynamics '
+        "and engine are tables, in the units in which such tables are published. Body axes forward, right, down; "
+        "values between the points of a table are linear, beyond its ends the last ones hold. File to copy: "
+        "[f16.toml](../src/aeroloop/families/freebody/f16.toml).",
+        tabulated_aircraft.Aircraft,
     ),
 }
 """Introduction of each kind of parameter file, and its struct."""
