@@ -71,6 +71,7 @@ FLIGHTS = {
     "free body that tumbles": Flown("check-case-3", 1.0, {}),
     "free body in a wind over height": Flown("check-case-8", 1.0, {}),
     "cannonball": Flown("check-case-9", 1.0, {}),
+    "aircraft of tables": Flown("check-case-11", 1.0, {"world.step_s": 0.01, "controls.rudder_deg": 3.0}),
     "tilt-rotor": Flown("tiltrotor-spiral", 1.0, {}, (0.3, -0.2, 0.002, 0.001)),
     "tilt-rotor in wind": Flown("tiltrotor-wind", 1.0, {}, (0.3, -0.2, 0.002, 0.001)),
     "tilt-rotor on the turning earth": Flown(

@@ -1,4 +1,4 @@
-"""Metrics of a free body: its state at chosen times."""
+"""Metrics of a free body: its state at chosen times, and its trim."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from aeroloop.analysis import generic
 from aeroloop.analysis.family import Analysis
+from aeroloop.families.freebody.initial import initial
 from aeroloop.families.freebody.scenario import FreeBodyScenario
 from aeroloop.families.freebody.streams import GEODETIC
 from aeroloop.recording.log import Log
@@ -29,6 +30,11 @@ def metrics(log: Log, scenario: FreeBodyScenario) -> dict[str, float]:
         for column, *_ in GEODETIC:
             value = float(log.column("geodetic", column)[at[0]]) if at.size else math.nan
             found[metric_name(column, time_s)] = value
+    if scenario.aircraft.start.trim:
+        begins = initial(scenario.aircraft)
+        found["trim_pitch_deg"] = begins.pitch_deg
+        found["trim_elevator_deg"] = begins.controls.elevator_deg
+        found["trim_power_percent"] = begins.controls.power_percent
     return found
 
 

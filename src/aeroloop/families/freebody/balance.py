@@ -1,4 +1,4 @@
-"""The forces on a free body for the log: drag, damping, gravitation and the centrifugal acceleration where it is."""
+"""Forces on a free body for the log: of air and engine, gravitation and the centrifugal acceleration where it is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.frames import Quat, Vec, Vec3, quat_product, rotation_rows
 from aeroloop.core.signals import RigidState
-from aeroloop.families.freebody import equations
+from aeroloop.families.freebody import loads
+from aeroloop.families.freebody.earth import origin
+from aeroloop.families.freebody.initial import initial
 from aeroloop.families.freebody.scenario import FreeBodyTables
 from aeroloop.models import free_body
 from aeroloop.models.rigid_body import POS, QUAT, RATE, STATES, VEL
@@ -21,7 +23,7 @@ from aeroloop.sim.exchange import Row
 def acting(tables: FreeBodyTables) -> ca.Function:
     """state in E -> force_B (N), moment_B (N m), gravity in E (m/s2)."""
     state, turn_E = ca.SX.sym("state", STATES), ca.DM([0.0, 0.0, tables.world.earth_rate_rad_s])
-    force_B, moment_B = equations.forces_B(tables.vehicle, tables.world, state)
+    force_B, moment_B = loads.forces_B(tables, state, initial(tables).controls)
     gravity_E = free_body.gravitation_E(state[POS], tables.world.gravitation)
     gravity_E -= ca.cross(turn_E, ca.cross(turn_E, state[POS]))
     return ca.Function("free_body_acting", [state], [force_B, moment_B, gravity_E])
@@ -53,12 +55,12 @@ class FallForces:
 
     def __init__(self, tables: FreeBodyTables, fall: Falling) -> None:
         self._fall, self._run = fall, Evaluator(acting(tables))
-        origin = equations.origin(tables)
-        self._origin_E, self._R_EW = origin.pos_E, origin.R_EW
-        w, x, y, z = origin.quat_WE
+        place, mass = origin(tables), loads.mass(tables.vehicle)
+        self._origin_E, self._R_EW = place.pos_E, place.R_EW
+        w, x, y, z = place.quat_WE
         self._quat_EW: Quat = (w, -x, -y, -z)
-        self.body = Body(tables.vehicle.mass_kg, np.diag(tables.vehicle.inertia_kgm2), np.zeros(3))
-        x, y, z = (origin.R_EW.T @ np.array([0.0, 0.0, tables.world.earth_rate_rad_s])).tolist()
+        self.body = Body(mass.mass_kg, np.array(mass.inertia_rows_kgm2), np.zeros(3))
+        x, y, z = (place.R_EW.T @ np.array([0.0, 0.0, tables.world.earth_rate_rad_s])).tolist()
         self.turn_W: Vec3 = (x, y, z)
         self.air: tuple[Vec3, float]
 

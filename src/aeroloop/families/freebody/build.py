@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +11,12 @@ import numpy as np
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch, Switched
-from aeroloop.core.frames import Quat, Vec3, frd_from_flu, quat_from_euler, quat_product
+from aeroloop.core.frames import Quat, Vec3, quat_product
 from aeroloop.core.signals import NS
 from aeroloop.families.freebody import equations
 from aeroloop.families.freebody.balance import FallForces
+from aeroloop.families.freebody.earth import origin
+from aeroloop.families.freebody.initial import initial
 from aeroloop.families.freebody.scenario import FreeBodyScenario, FreeBodyTables
 from aeroloop.models.rigid_body import POS, QUAT, RATE, VEL
 from aeroloop.sim.balance import RigidLedger, balanced
@@ -42,16 +43,13 @@ class Fall:
 
     def __init__(self, tables: FreeBodyTables) -> None:
         self._step, self._observed = Evaluator(equations.step(tables)), Evaluator(equations.observed(tables))
-        origin = equations.origin(tables)
-        self._origin_E, self._R_WE, self._quat_WE = origin.pos_E, origin.R_EW.T, origin.quat_WE
-        given = tables.start
+        place, begins = origin(tables), initial(tables)
+        self._origin_E, self._R_WE, self._quat_WE = place.pos_E, place.R_EW.T, place.quat_WE
         state = np.zeros(13)
-        state[POS], state[VEL] = origin.pos_E, origin.R_EW @ np.array(given.vel_W)
-        w, x, y, z = origin.quat_WE
-        level = quat_from_euler(0.0, 0.0, math.pi / 2 - math.radians(given.heading_deg))
-        state[QUAT] = quat_product((w, -x, -y, -z), level)
-        p, q, r = (math.radians(rate) for rate in given.rates_deg_s)
-        state[RATE] = frd_from_flu((p, q, r))
+        state[POS], state[VEL] = place.pos_E, place.R_EW @ np.array(tables.start.vel_W)
+        w, x, y, z = place.quat_WE
+        state[QUAT] = quat_product((w, -x, -y, -z), begins.quat_WB)
+        state[RATE] = begins.rate_B
         self._step.inputs[0][:] = state
 
     def drive(self, command: Row, dt_ns: int) -> None:
