@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 import aeroloop
 from aeroloop.core.change_offers import change_offers
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec
 from aeroloop.families.fixedwing import airframe as wings
 from aeroloop.families.helicopter import airframe as helicopters
 from aeroloop.families.multirotor import airframe as multirotors
 from aeroloop.families.tiltrotor.design import parameters
+from aeroloop.sim.collisions import rotation
+from aeroloop.sim.vehicle import Vehicle
 
 G_M_S2 = 9.8
 PERIOD_S = 0.02
@@ -83,3 +89,42 @@ def test_what_a_flight_has_not_is_not_offered() -> None:
             ConfigError, match=r"battery\.voltage: cannot be changed in this flight; expected one of: none"
         ):
             robot.change("battery.voltage", 0.5)
+
+
+@pytest.mark.parametrize("name", [name for name in MASS_KG if name != "fixedwing-loiter"])
+def test_a_payload_takes_part_in_a_collision(name: str) -> None:
+    """An impulse at the centre of mass changes the velocity by its share of aircraft and payload, and turns nothing."""
+    bench = in_the_air(name)
+    assert bench._craft is not None
+    vehicle, pushed_Ns = bench._craft.vehicle, np.array([0.5, -0.2, 0.1])
+    mass_kg = MASS_KG[name](bench.scenario.aircraft.vehicle)  # type: ignore[attr-defined, no-untyped-call]
+    for payload_kg in (0.0, 0.4):
+        bench.change("payload.mass_kg", payload_kg)
+        bench.step()
+        assert _pushed(vehicle, pushed_Ns) == pytest.approx(pushed_Ns / (mass_kg + payload_kg), abs=1e-6)
+
+
+def test_a_payload_beside_the_centre_moves_the_centre_of_what_collides() -> None:
+    offset_B, payload_kg = np.array([0.02, 0.0, -0.1]), 0.3
+    at_once = {"mass_kg": payload_kg, "offset_B_m": offset_B.tolist(), "from_s": 0.0}
+    bench = aeroloop.bench("quad-hover", set={"payload": at_once}, period_s=PERIOD_S)
+    bench.reset()
+    bench.step()
+    assert bench._craft is not None
+    vehicle = bench._craft.vehicle
+    empty_kg = MASS_KG["quad-hover"](bench.scenario.aircraft.vehicle)  # type: ignore[attr-defined, no-untyped-call]
+    struck = vehicle.solid.struck(vehicle.state)
+    centre_B = rotation(vehicle.state).T @ (struck.pos_W - vehicle.state.pos_W)
+    assert centre_B == pytest.approx(payload_kg / (empty_kg + payload_kg) * offset_B, abs=1e-6)
+    assert _pushed(vehicle, np.array([0.0, 0.0, 2.0]))[2] == pytest.approx(2.0 / (empty_kg + payload_kg), abs=1e-6)
+
+
+def _pushed(vehicle: Vehicle[Any, Any], impulse_W: Vec) -> Vec:
+    """The change of velocity by an impulse at the centre of mass, which changes no rate."""
+    assert vehicle.solid is not None
+    before, struck = vehicle.state, vehicle.solid.struck(vehicle.state)
+    struck.push(struck.pos_W, impulse_W)
+    vehicle.solid.apply(struck, before)
+    vehicle.read_state()
+    assert vehicle.state.rate_B == pytest.approx(before.rate_B, abs=1e-9)
+    return np.array(vehicle.state.vel_W) - before.vel_W

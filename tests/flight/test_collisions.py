@@ -11,6 +11,8 @@ import pytest
 
 from aeroloop.analysis.collisions import aircraft_names
 from aeroloop.analysis.summary import summarise
+from aeroloop.api.scenarios import ScenarioPlan
+from aeroloop.campaign.definition import rates_of
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Fleet, Plan, parts_of
@@ -33,6 +35,7 @@ FLOWN = {
     "helicopter": "heli-hover",
 }
 MEETS_S = 0.3
+TILTROTOR_KG, HELICOPTER_KG = 2.087, 8.2
 
 
 def opened(name: str, *settings: str) -> Plan:
@@ -61,7 +64,7 @@ def test_every_family_is_hit_by_a_moving_object(family: str) -> None:
     )
     x, y, z = truth[np.searchsorted(t_s, MEETS_S)].tolist()
     ground_m = float(plain.column("truth", "ground_m")[0]) if family == "fixedwing" else 0.0
-    speed_m_s, away_m = 60.0, 60.0 * MEETS_S
+    speed_m_s, away_m = 10.0, 10.0 * MEETS_S + 1.0  # of its middle
     begin, end = ([round(x + sign * away_m, 3), round(y, 3), round(z - ground_m - 1.0, 3)] for sign in (1, -1))
     motion = f'{{kind="line",to_m={end},speed_m_s={speed_m_s}}}'
     box = f'[{{name="the lorry",kind="box",at_m={begin},size_m=[2.0,2.0,2.0],motion={motion}}}]'
@@ -163,7 +166,7 @@ def beside(name: str, *settings: str, north_m: float = 0.0, east_m: float = 0.0)
 
 
 def test_aircraft_of_a_fleet_collide_and_nothing_else_changes() -> None:
-    """A tilt-rotor at rest is in the way of one that moves; of two families too."""
+    """A tilt-rotor at rest is in the way of one that moves."""
     mover = beside("tiltrotor-spiral")
     (plain,) = fly_inline(mover).logs
     x, y, z, vx, vy = (float(plain.column("truth", name)[0]) for name in ("x_m", "y_m", "z_m", "vx_m_s", "vy_m_s"))
@@ -180,8 +183,45 @@ def test_aircraft_of_a_fleet_collide_and_nothing_else_changes() -> None:
     apart = fly_inline(mover, far)
     assert log_sha256(apart.logs[0]) == log_sha256(plain), "as it is alone, while nothing touches"
     assert log_sha256(apart.logs[1]) == log_sha256(fly_inline(far).logs[0])
-    heli = beside("heli-hover", "reference.pos_W=[0.0,0.0,1.0]", "world.start_offset_m=[0.0,0.0,0.0]", east_m=0.8)
-    assert fly_inline(beside("quad-hover"), heli).ended == "completed"
+
+
+def test_aircraft_of_two_families_collide() -> None:
+    """A tilt-rotor flies into a helicopter that hovers ahead of it."""
+    mover = beside("tiltrotor-spiral")
+    (plain,) = fly_inline(mover).logs
+    x, y, z, vx, vy = (float(plain.column("truth", name)[0]) for name in ("x_m", "y_m", "z_m", "vx_m_s", "vy_m_s"))
+    hovers = (f"reference.pos_W=[{x},{y},{z}]", "world.start_offset_m=[0.0,0.0,0.0]", "world.wind={}")
+    heli = beside("heli-hover", *hovers, east_m=1.2 * vx, north_m=1.2 * vy)
+    flight = fly_inline(mover, heli)
+    (at_s, other), (also_s, one) = (collisions(log)[0] for log in flight.logs)
+    assert also_s == pytest.approx(at_s, abs=0.01) and at_s > 0.2 and (other, one) == (-2.0, -1.0)
+    before, after = (np.searchsorted(plain.column("truth", "t_s"), at_s + later_s) for later_s in (-0.004, 0.02))
+    lost = np.diff(flight.logs[0].column("truth", "vy_m_s")[[before, after]])[0]
+    t_s = flight.logs[1].column("truth", "t_s")
+    got = np.diff(np.interp([at_s - 0.004, at_s + 0.02], t_s, flight.logs[1].column("truth", "vy_m_s")))[0]
+    assert lost < -0.3
+    assert HELICOPTER_KG * got == pytest.approx(-TILTROTOR_KG * lost, rel=0.1), "it has got the momentum"
+
+
+def test_two_wings_that_collide_crash() -> None:
+    """Neither flies on after a collision, so no motion changes; the wind brings one of them up behind the other."""
+    calm = ("world.wind={}", "duration_s=0.5")
+    ahead = opened("fixedwing-loiter", "name=ahead", *calm)
+    behind = opened(
+        "fixedwing-loiter",
+        "name=behind",
+        *calm,
+        "world.wind.steady_W=[0.0,20.0,0.0]",
+        "world.start_offset_W=[0.0,-6.0,0.0]",
+    )
+    flight = fly_inline(ahead, behind)
+    assert flight.ended == "crashed: ahead"
+    (at_s, other), (also_s, one) = (collisions(log)[0] for log in flight.logs)
+    assert at_s == also_s > 0.1 and (other, one) == (-2.0, -1.0)
+    assert [len(collisions(log)) for log in flight.logs] == [1, 1]
+    for plan, log in zip((ahead, behind), flight.logs, strict=True):
+        alone, truth = fly_inline(plan).logs[0].rows["truth"], log.rows["truth"]
+        assert truth.tobytes() == alone[: len(truth)].tobytes()
 
 
 def test_fleets_at_one_place_fly_in_worlds_of_their_own() -> None:
@@ -191,15 +231,18 @@ def test_fleets_at_one_place_fly_in_worlds_of_their_own() -> None:
     assert [collisions(log) for log in flight.logs] == [[], []]
 
 
-def test_collisions_in_a_fleet_are_named() -> None:
+def test_collisions_in_a_fleet_are_named_and_fail_it() -> None:
     wing: dict[str, Any] = {"name": "wing", "scenario": "fixedwing-loiter"}
     given = {"name": "both", "duration_s": 0.3, "aircraft": [{**wing, "name": "a"}, {**wing, "name": "b"}]}
     fleet = load_plan(Path("both.toml"), (), given)
     assert isinstance(fleet, Fleet)
     log = Log.empty(streams_of(fleet.parts[1]))
     log.rows["event"] = np.array([[0.1, 0.0, float(Event.COLLISION), -1.0]])
-    (event,) = summarise(fleet.parts[1], log, outcome=OUTCOME, aircraft=aircraft_names(fleet))["events"]
+    summary = summarise(fleet.parts[1], log, outcome=OUTCOME, aircraft=aircraft_names(fleet))
+    (event,) = summary["events"]
     assert event["value"] == "a"
+    assert [check["ok"] for check in summary["checks"] if check["name"] == "collisions"] == [False]
+    assert "b/collisions" in rates_of(ScenarioPlan(Path("both.toml"), table=given)), "a campaign counts it too"
 
 
 def test_a_world_of_a_fleet_is_one_place() -> None:

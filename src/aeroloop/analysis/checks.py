@@ -26,14 +26,15 @@ class CheckResult:
     ok: bool
 
 
-def required(scenario: Scenario) -> tuple[Check, ...]:
-    """The scenario's checks, and the implicit ones: it flew to its end, did not diverge, and its board or autopilot had
-    no failure. Checks of what a companion sees are dropped where the flight has none of its own."""
+def required(scenario: Scenario, *, in_fleet: bool = False) -> tuple[Check, ...]:
+    """The scenario's checks, and the implicit ones: it flew to its end, did not diverge, did not collide, and its board
+    or autopilot had no failure. Checks of what a companion sees are dropped where the flight has none of its own.
+    `in_fleet`: it is a part of several."""
     known = metric_names(scenario)  # those of a board do not exist for every controller
     implied = (
         Check(metric="flown_s", above=scenario.flown_at_least_s),
         *(Check(metric=metric, equals=0.0) for metric in analysis_of(scenario).never if metric in known),
-        *collisions.implied(scenario),
+        *collisions.implied(scenario, in_fleet=in_fleet),
     )
     unmeasured = landing_metrics.unmeasured(scenario)
     own = tuple(check for check in scenario.checks if check.metric not in unmeasured)

@@ -20,9 +20,9 @@ def metrics(log: Log) -> dict[str, float]:
     return {COLLISIONS: happened(log, Event.COLLISION)}
 
 
-def implied(scenario: Scenario) -> tuple[Check, ...]:
+def implied(scenario: Scenario, *, in_fleet: bool) -> tuple[Check, ...]:
     """A flight among objects or beside others is to touch none, unless its scenario has a check of that."""
-    anything = scenario.aircraft.count > 1 or object_names(scenario)
+    anything = in_fleet or scenario.aircraft.count > 1 or object_names(scenario)
     return (Check(metric=COLLISIONS, equals=0.0),) if anything else ()
 
 

@@ -38,7 +38,7 @@ def summarise(
         details = analysis.details(log, scenario)
     events = collisions.named(events, scenario, aircraft)
     events.sort(key=lambda event: float(event["t_s"]))
-    results = checks.evaluate(checks.required(scenario), numbers)
+    results = checks.evaluate(checks.required(scenario, in_fleet=len(aircraft) > 1), numbers)
     exit_code = outcome["exit_code"]
     if exit_code == EXIT_OK and not all(result.ok for result in results):
         exit_code = EXIT_CHECK_FAILED

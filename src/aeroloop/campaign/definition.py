@@ -198,7 +198,10 @@ class CampaignFile:
 
 def rates_of(scenario: ScenarioPlan) -> tuple[str, ...]:
     plan = scenario.plan
-    metrics = (f"{prefix(plan, part)}{check.metric}" for part in parts_of(plan) for check in required(part))
+    parts = parts_of(plan)
+    metrics = (
+        f"{prefix(plan, part)}{check.metric}" for part in parts for check in required(part, in_fleet=len(parts) > 1)
+    )
     return (PASSED, *dict.fromkeys(metrics))
 
 

@@ -35,22 +35,31 @@ class Moving(Protocol):
     def vel_W(self) -> Vec3: ...
 
 
+MassProperties = tuple[float, Vec, Vec]
+"""Mass in kg, inertia (3, 3) about the centre of mass in body axes in kg m2, and the centre of mass in B in m."""
+
+
 @dataclass(frozen=True)
 class Solid:
     """An aircraft that flies on after a collision. `strike` sets position, velocity and body rates after it."""
 
-    mass_kg: float
-    inertia_kgm2: Vec3  # about the body's axes
+    mass: Callable[[], MassProperties]  # at present: a payload may be taken up in flight
     strike: Callable[[Vec3, Vec3, Vec3], None]
     crash_m_s: float = math.inf  # a faster collision ends the flight
 
     def struck(self, state: Moving) -> Struck:
-        turned, rate_B = rotation(state), getattr(state, "rate_B", STILL)
-        inertia_W = turned @ np.diag(self.inertia_kgm2) @ turned.T
-        return Struck(np.array(state.pos_W), np.array(state.vel_W), turned @ np.array(rate_B), self.mass_kg, inertia_W)
+        """The motion of its centre of mass."""
+        mass_kg, inertia_B, centre_B = self.mass()
+        turned = rotation(state)
+        rate_W, arm_W = turned @ np.array(getattr(state, "rate_B", STILL)), turned @ centre_B
+        vel_W = np.array(state.vel_W) + np.cross(rate_W, arm_W)
+        return Struck(np.array(state.pos_W) + arm_W, vel_W, rate_W, mass_kg, turned @ inertia_B @ turned.T)
 
     def apply(self, struck: Struck, state: Moving) -> None:
-        self.strike(_vec3(struck.pos_W), _vec3(struck.vel_W), _vec3(rotation(state).T @ struck.rate_W))
+        turned = rotation(state)
+        arm_W = turned @ self.mass()[2]
+        vel_W = struck.vel_W - np.cross(struck.rate_W, arm_W)
+        self.strike(_vec3(struck.pos_W - arm_W), _vec3(vel_W), _vec3(turned.T @ struck.rate_W))
 
 
 @dataclass(frozen=True)

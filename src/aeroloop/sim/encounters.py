@@ -85,6 +85,7 @@ class Encounters:
         return [contact for _, contact in found]
 
     def _touch(self, one: int, another: int, contacts: list[Contact], t_ns: int) -> None:
+        """Those that fly on are pushed apart; the flight of all others ends, and where both do, no motion changes."""
         if not contacts:
             return
         before_ns = self._touched_ns.get((one, another))
@@ -114,7 +115,7 @@ class Encounters:
         if vehicle.solid is None:
             vehicle.ended = vehicle.ended or CRASHED
             return
-        body.pos_W = np.array(vehicle.state.pos_W) + shift_W
+        body.pos_W = vehicle.solid.struck(vehicle.state).pos_W + shift_W
         vehicle.solid.apply(body, vehicle.state)
         vehicle.read_state()
         if closing_m_s > vehicle.solid.crash_m_s:

@@ -64,12 +64,15 @@ def closing_m_s(contacts: Sequence[Contact], first: Struck, second: Struck) -> f
 
 
 def separate(contacts: Sequence[Contact], first: Struck, second: Struck) -> None:
-    """Change velocities and positions of both; normals point from the first to the second."""
+    """Change velocities and positions of both; normals point from the first to the second. Two bodies without mass stay
+    as they are."""
+    whole = first._per_mass + second._per_mass
+    if whole == 0.0:
+        return
     for sweep in range(SWEEPS):
         for point_W, normal_W, _ in contacts:
             _bounce(point_W, normal_W, first, second, RESTITUTION if sweep == 0 else 0.0)
     deepest = max(contacts, key=lambda each: each.depth_m)
-    whole = first._per_mass + second._per_mass
     shift_W = deepest.normal_W * deepest.depth_m / whole
     first.pos_W = first.pos_W - first._per_mass * shift_W
     second.pos_W = second.pos_W + second._per_mass * shift_W

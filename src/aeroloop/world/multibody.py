@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import mujoco
 import numpy as np
 
-from aeroloop.core.frames import Quat, Vec3
+from aeroloop.core.frames import Quat, Vec, Vec3
 from aeroloop.core.signals import NS, Air, Effort, Truth
 from aeroloop.world.airflow import mid_step
 from aeroloop.world.earth_rotation import Rows
@@ -99,16 +99,8 @@ class Multibody:
         self._engine.qvel[:6] = (*vel_W, *rate_B)
 
     @property
-    def mass_kg(self) -> float:
-        return self._engine.mass_kg
-
-    @property
-    def inertia_kgm2(self) -> Vec3:
-        return self._engine.inertia_kgm2
-
-    @property
-    def whole_inertia_kgm2(self) -> Rows:
-        """Of all bodies as they are, about their common centre of mass, in body axes."""
+    def mass_properties(self) -> tuple[float, Vec, Vec]:
+        """Of all bodies as they are: mass, inertia about the common centre of mass in body axes, and where that is."""
         model = self._engine.model
         data = mujoco.MjData(model)
         data.qpos[:] = self._engine.qpos
@@ -120,7 +112,12 @@ class Multibody:
             inertia_W += axes @ np.diag(model.body_inertia[body]) @ axes.T
             inertia_W += model.body_mass[body] * (arm @ arm * np.eye(3) - np.outer(arm, arm))
         R_WB = data.xmat[1].reshape(3, 3)
-        x, y, z = (tuple(row) for row in (R_WB.T @ inertia_W @ R_WB).tolist())
+        return self._engine.mass_kg, R_WB.T @ inertia_W @ R_WB, R_WB.T @ (data.subtree_com[1] - data.xpos[1])
+
+    @property
+    def inertia_kgm2(self) -> Rows:
+        """Of all bodies as they are, about their common centre of mass, in body axes."""
+        x, y, z = (tuple(row) for row in self.mass_properties[1].tolist())
         return x, y, z
 
     @property

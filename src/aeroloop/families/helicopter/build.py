@@ -248,7 +248,7 @@ def assembled(
         measure=sensing.measure,
         actuators=HelicopterFaults(motion.rotors),
         changes={"world.wind.steady_W": wind.set_steady, "payload.mass_kg": motion.body.carry},
-        solid=Solid(motion.body.mass_kg, motion.body.inertia_kgm2, motion.body.strike, crash_m_s=hard_m_s),
+        solid=Solid(lambda: motion.body.mass_properties, motion.body.strike, crash_m_s=hard_m_s),
         see=sensing.see,
         restart=motion.restart,
     )

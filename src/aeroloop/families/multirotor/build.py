@@ -187,7 +187,7 @@ def vehicle(
             "payload.mass_kg": motion.carry,
         },
         battery=power.battery if power is not None else None,
-        solid=Solid(world.mass_kg, world.inertia_kgm2, motion.strike),
+        solid=Solid(lambda: world.mass_properties, motion.strike),
         see=sensors.see,
     )
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=stopped)

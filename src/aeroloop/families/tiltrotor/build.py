@@ -135,7 +135,7 @@ def vehicle(
     if wind is not None and table.has_drag:
         changes["world.wind.steady_W"] = wind.set_steady
     rows = TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate)
-    turning = on_earth(Driven(actuators, body), table.turn_W, world.whole_inertia_kgm2, world.strike)
+    turning = on_earth(Driven(actuators, body), table.turn_W, world.inertia_kgm2, world.strike)
     motion, sense = recorded(
         balanced(turning, ledger, rows.balance), sensing.sense, sensing.history, Source(around, sensing.accel_W, None)
     )
@@ -150,7 +150,7 @@ def vehicle(
         measure=sensing.measure,
         actuators=faults,
         changes=changes,
-        solid=Solid(world.mass_kg, world.inertia_kgm2, world.strike),
+        solid=Solid(lambda: world.mass_properties, world.strike),
         see=sensing.see,
     )
     step_ns = round(table.step_s * NS)
