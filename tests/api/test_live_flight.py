@@ -37,6 +37,8 @@ def test_a_flight_is_paused_stepped_changed_and_repeats_from_its_folder(
 ) -> None:
     assert flight.pause() == 0.0 and flight.paused and flight.running
     assert [flight.step(), flight.step(10)] == [0.004, 0.044]
+    with pytest.raises(ConfigError, match=r"step: expected a whole number of steps from 1 to 1000000, not 1\.5"):
+        flight.step(1.5)  # type: ignore[arg-type]
     flight.change("world.wind.steady_W", (3.0, -1.0, 0.0))
     flight.fault("rotor", "weak", channel="rotor2", value=0.95)
     assert flight.step(25) == 0.144

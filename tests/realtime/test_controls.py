@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import socket
 import tempfile
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,7 +79,7 @@ def test_commands_to_the_simulation_arrive_as_they_were_given(folder: Path) -> N
     port, controls = ControlPort(folder, Clock()), Controls(folder)
     wind = Change(change="world.wind.steady_W", value=(1.0, 0.0, -2.0), vehicle=2)
     controls.pause()
-    controls.step(3)
+    controls.step(np.int64(3))  # type: ignore[arg-type]
     controls.set_speed(0.25)
     controls.change(wind)
     assert port.poll() == [Pause(pause=True), Step(step=3), Speed(speed=0.25), wind]
@@ -85,8 +87,11 @@ def test_commands_to_the_simulation_arrive_as_they_were_given(folder: Path) -> N
     assert port.poll() == [Pause(pause=False)]
     with pytest.raises(ConfigError, match=r"speed: expected 0.01 to 100 times real time, or max; not 1000"):
         controls.set_speed(1000.0)
-    with pytest.raises(ConfigError, match=r"step: expected 1 to 1000000 steps, not 0"):
-        controls.step(0)
+    for count in (0, -1, 10**9, 1.5, math.nan, "2"):
+        with pytest.raises(
+            ConfigError, match=rf"step: expected a whole number of steps from 1 to 1000000, not {count!r}"
+        ):
+            controls.step(count)  # type: ignore[arg-type]
     assert port.poll() == [] and port.refused == 0
 
 

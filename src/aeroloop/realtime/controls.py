@@ -8,6 +8,7 @@ and written to the run's scenario.toml, so that the flight can be repeated.
 
 from __future__ import annotations
 
+import operator
 import socket
 import time
 from collections.abc import Callable
@@ -117,9 +118,13 @@ class Controls:
         self._send(Pause(pause=False))
 
     def step(self, count: int = 1) -> None:
-        if not 1 <= count <= MOST_STEPS:
-            raise ConfigError(f"step: expected 1 to {MOST_STEPS} steps, not {count}")
-        self._send(Step(step=count))
+        try:
+            steps = operator.index(count)
+        except TypeError:
+            steps = 0
+        if not 1 <= steps <= MOST_STEPS:
+            raise ConfigError(f"step: expected a whole number of steps from 1 to {MOST_STEPS}, not {count!r}")
+        self._send(Step(step=steps))
 
     def set_speed(self, speed: float) -> None:
         """Simulated seconds a second; UNLIMITED: as fast as lockstep can. ConfigError if it is not possible."""
