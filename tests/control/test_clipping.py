@@ -60,12 +60,44 @@ def test_in_single_precision_too() -> None:
     assert shown(np.float32([4.0]), np.float32([0, 0]))[0][0] == 1.0
 
 
-def test_functions_that_cannot_be_followed_stay_as_they_are() -> None:
+TABLE = ca.interpolant("table", "linear", [[0.0, 1.0, 2.0]], [0.0, 2.0, 3.0])
+
+
+def of_matrices(x: ca.MX) -> dict[str, ca.MX]:
+    """Expressions of (3,) that are limited, by where the limit is."""
+    root = ca.Function("root", [each := ca.SX.sym("each", 3)], [clip(ca.sqrt(each), 0.2, 1.0)])
+    inner = ca.Function("inner", [y := ca.MX.sym("y", 3)], [2.0 * root(y)])
+    return {
+        "here": ca.fmin(ca.fmax(ca.sqrt(x), 0.2), 1.0),
+        "in a function that is called": inner(x),
+        "in a map": root.map(2)(ca.horzcat(x, x + 1.0))[:, 0],
+        "of a table": ca.fmin(ca.vertcat(TABLE(x[0]), ca.sqrt(x[1:])), 1.5),
+    }
+
+
+@pytest.mark.parametrize("where", of_matrices(ca.MX(3, 1)))
+def test_a_law_of_matrices_is_followed_too(where: str) -> None:
+    """Also in functions that it calls; the outputs are those of the law itself, to the bit."""
+    x = ca.MX.sym("x", 3)
+    law = ca.Function("law", [x], [of_matrices(x)[where], 3.0 * x], ["x"], ["command", "memory_next"])
+    watched, shown = with_unclipped(law), nan_shown(law)
+    for given in ([0.1, 0.2, 0.3], [0.0, 7.0, 0.5]):
+        expected = [value.elements() for value in law(given)]
+        assert [value.elements() for value in watched(given)][:2] == expected
+        assert [value.elements() for value in shown(given)] == expected
+        assert math.isfinite(float(watched(given)[2]))
+    hidden = [0.1, -0.2, 0.3]
+    assert np.isfinite(np.array(law(hidden)[0])).all(), "the limit hides it"
+    assert math.isnan(float(watched(hidden)[2])) and not np.isfinite(np.array(shown(hidden)[0])).any()
+
+
+def test_what_cannot_be_followed_stays_as_it_is() -> None:
+    """Tables within a function of symbols, and the branch of a switch that was not taken."""
     x = ca.MX.sym("x")
-    table = ca.interpolant("table", "linear", [[0.0, 1.0, 2.0]], [0.0, 2.0, 3.0])
-    law = ca.Function("law", [x], [ca.fmin(table(x), 1.5)], ["x"], ["command"])
-    for function in (law, law.expand()):
-        assert [float(value) for value in with_unclipped(function)(0.5)] == [1.0, 0.0]
+    expanded = ca.Function("law", [x], [ca.fmin(TABLE(x), 1.5)], ["x"], ["command"]).expand()
+    assert [float(value) for value in with_unclipped(expanded)(0.5)] == [1.0, 0.0]
+    switch = ca.Function("law", [x], [ca.if_else(x > 0.0, ca.fmin(ca.log(x), 1.0), 2.0, True)], ["x"], ["command"])
+    assert [float(value) for value in with_unclipped(switch)(-0.5)] == [2.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -73,6 +105,7 @@ def test_functions_that_cannot_be_followed_stay_as_they_are() -> None:
     [
         pytest.param("SX", "fabs(memory)", [-1.0, 1.0], id="behind a limit"),
         pytest.param("SX", "log(memory - 1)", [1.0, 1.0], id="in the memory"),
+        pytest.param("MX", "fabs(memory)", [-1.0, 1.0], id="behind a limit, matrices"),
         pytest.param("MX", "log(memory - 1)", [1.0, 1.0], id="in the memory, matrices"),
     ],
 )

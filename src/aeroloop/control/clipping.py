@@ -20,12 +20,15 @@ LARGEST = 1e30
 def with_unclipped(function: ca.Function) -> ca.Function:
     """The same function with one more output (1,). Its other outputs are the same to the bit.
 
-    A function of matrices (MX), or one that calls others such as look-up tables, has a zero there.
+    A function of matrices (MX) calculates what it limits once more. Not followed are the branches of its switches, of
+    which one is evaluated, and a function of symbols (SX) that calls look-up tables.
     """
-    if function.is_a("SXFunction") and not _calls(function):
+    if _of_symbols(function):
         return _followed(function)
     symbols = [ca.MX.sym(function.name_in(i), function.sparsity_in(i)) for i in range(function.n_in())]
-    return _named(function, symbols, [*function.call(symbols), ca.densify(ca.MX(1, 1))])
+    limited = _limited(function)
+    total = ca.MX(1, 1) if limited is None else limited.call(symbols)[0]
+    return _named(function, symbols, [*function.call(symbols), ca.densify(total)])
 
 
 def nan_shown(law: ca.Function) -> ca.Function:
@@ -46,8 +49,44 @@ def within(value: Any, low: float, high: float) -> Any:
     return ca.fmin(ca.fmax(value, low), high) / (ca.fabs(value) <= LARGEST)
 
 
-def _calls(function: ca.Function) -> bool:
-    return any(function.instruction_id(k) == ca.OP_CALL for k in range(function.n_instructions()))
+def _of_symbols(function: ca.Function) -> bool:
+    if not function.is_a("SXFunction"):
+        return False
+    return all(function.instruction_id(k) != ca.OP_CALL for k in range(function.n_instructions()))
+
+
+def _limited(function: ca.Function) -> ca.Function | None:
+    """The sum of the values that a function limits, of its inputs; None if it limits none, or cannot be followed."""
+    if function.is_a("MXFunction"):
+        return _limited_matrices(function)
+    if any(each.class_name() == "Switch" for each in (function, *function.find_functions())):
+        return None  # what the other branch would have limited is no failure
+    if not function.is_a("SXFunction"):
+        try:
+            function = function.expand()  # a map
+        except RuntimeError:
+            return None
+    if not _of_symbols(function):
+        return None
+    watched = _followed(function)
+    symbols = watched.sx_in()
+    total = watched.call(symbols)[-1]
+    return None if total.is_constant() else ca.Function(f"{function.name()}_limited", symbols, [total])
+
+
+def _limited_matrices(function: ca.Function) -> ca.Function | None:
+    """The expressions that it passes to limits, and the same of the functions that it calls."""
+    total, found = ca.MX(1, 1), False
+    for k in range(function.n_instructions()):
+        operation, node = int(function.instruction_id(k)), function.instruction_MX(k)
+        values = [node.dep(i) for i in range(node.n_dep())] if operation in (*LIMITS, ca.OP_CALL) else []
+        if operation == ca.OP_CALL:
+            called = _limited(node.which_function())
+            values = [] if called is None else called.call(values)
+        for value in values:
+            if not value.is_constant():
+                total, found = total + ca.sum1(ca.vec(value)), True
+    return ca.Function(f"{function.name()}_limited", function.mx_in(), [ca.densify(total)]) if found else None
 
 
 def _followed(function: ca.Function) -> ca.Function:
