@@ -17,6 +17,7 @@ from quad_logs import a_log, a_scenario, add
 from stream_tables import MULTIROTOR
 from test_report import Page
 
+import aeroloop
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
 from aeroloop.analysis.report import render_report
@@ -28,6 +29,7 @@ from aeroloop.families.multirotor.analysis import claims, report
 from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.families.tiltrotor import streams as tiltrotor
 from aeroloop.flight import results, run_summary
+from aeroloop.flight.inline import fly_inline
 from aeroloop.recording.log import Log, LogWriter, log_sha256
 
 FLOWN = {"ended": "completed", "wall_s": 30.0, "exit_code": EXIT_OK, "error": None}
@@ -46,12 +48,37 @@ def test_what_is_left_of_the_thesis_stands_beside_a_flight_with_its_sensors() ->
     told = {}
     for preset in ("thesis", "px4"):
         scenario, log = a_scenario(sensors={"preset": preset}, world={"step_s": 0.002}), a_log()
-        told[preset] = claims.sections(scenario, summarise(scenario, log, outcome=FLOWN))
+        told[preset] = claims.sections(scenario, log, summarise(scenario, log, outcome=FLOWN))
     (section,) = told["thesis"]
+    noise = {row[0]: row[2] for row in section.blocks[0].rows if row[0].startswith("Noise")}
+    assert list(noise.values()) == ["not measured"] * 3, "this log has no samples"
     rows = section.blocks[0].rows
     assert rows[0][:2] == ("IMU at the plant", "500 Hz") and rows[0][2].startswith("set 500 Hz, measured ")
     assert rows[1][:2] == ("GNSS at the plant", "5 Hz")
     assert told["px4"] == []
+
+
+def test_the_noise_of_table_3_1_is_measured_in_the_log_of_a_flight_with_its_sensors() -> None:
+    """In the air too: 5 s of a climb; GPS has few fixes."""
+    climbs = {"pilot.commands": [{"at_s": 0.0, "do": "arm"}, {"at_s": 0.2, "do": "takeoff"}]}
+    plan = aeroloop.scenario("quad-mission", set={"duration_s": 5.0, "checks": [], **climbs}).plan
+    (log,) = fly_inline(plan).logs
+    assert log.column("truth", "z_m").max() > 1.0
+    noise = claims.measured_noise(log)
+    for sensor, expected in (("gyroscope", (0.67, 0.78, 0.12)), ("accelerometer", (0.04, 0.06, 0.07))):
+        assert numbers_of(noise[sensor]) == pytest.approx(expected, rel=0.05)
+    assert numbers_of(noise["GPS"]) == pytest.approx((0.3, 0.3, 0.3), rel=0.5)
+
+
+def numbers_of(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+\.\d+", text)]
+
+
+def test_an_impact_is_no_noise() -> None:
+    rng = np.random.default_rng(4)
+    samples = np.sin(0.01 * np.arange(4000)) + rng.normal(0.0, 0.2, 4000)
+    samples[2000:2010] += 500.0
+    assert claims.white_std(samples) == pytest.approx(0.2, rel=0.05)
 
 
 def test_summary_holds_the_contract() -> None:

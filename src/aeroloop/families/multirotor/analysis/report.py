@@ -50,7 +50,7 @@ def sections(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) 
         *((_of_vehicle(flight) for flight in aircraft) if several else ()),
         *([Section("vehicles", "Vehicles", [_vehicles(aircraft, summary)])] if several else ()),
         *(section for flight in aircraft for section in rotor_section(flight, scenario)),
-        *claims.sections(scenario, summary),
+        *claims.sections(scenario, log, summary),
         *_tables(scenario, summary, several=several),
     ]
 
