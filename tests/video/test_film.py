@@ -15,6 +15,8 @@ from PIL import Image
 
 from aeroloop.api.run import Run
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fleet_files import load_plan
+from aeroloop.core.scenario_files import find
 from aeroloop.dashboard import replay
 from aeroloop.video import bodies, crafts
 from aeroloop.video.film import Film, Settings
@@ -62,6 +64,28 @@ def test_the_aircraft_of_every_family_is_in_the_image(
     assert changed[:, : width // 10].mean() < 0.3  # and not of the whole image
     assert 60 < seen.mean() < 220  # lit
     assert without[-height // 3 :].std() > 4.0  # the ground has a structure
+
+
+def test_objects_of_the_world_are_in_the_film_where_they_are(tmp_path: Path) -> None:
+    """A red box drives to the north, away from a camera that stands south of it, beside a green one that stands."""
+    drives = 'motion={kind="line",to_m=[3.0,40.0,0.0],speed_m_s=30.0},colour="#ff0000"'
+    boxes = (
+        f'{{name="red",kind="box",at_m=[3.0,0.0,0.0],size_m=[3.0,3.0,6.0],{drives}}}',
+        '{name="green",kind="box",at_m=[9.0,0.0,0.0],size_m=[3.0,3.0,6.0],colour="#00ff00"}',
+    )
+    plan = load_plan(find("quad-hover"), (f"world.objects=[{','.join(boxes)}]",))
+    run = video_runs.made(tmp_path / "run", "quad-hover", plan=plan)
+    frames = drawn(run, camera="free", eye_W=(6.0, -25.0, 5.0), to_s=1.0, fps=1.0)
+    assert len(frames) == 2
+    area = [[int(mask.sum()) for mask in (coloured(frame, 0), coloured(frame, 1))] for frame in frames]
+    (red_before, green_before), (red_after, green_after) = area
+    assert 0 < red_after < 0.5 * red_before, "it is farther away"
+    assert green_after == pytest.approx(green_before, rel=0.1) and green_before > 20
+
+
+def coloured(frame: np.ndarray[Any, Any], channel: int) -> np.ndarray[Any, Any]:
+    """Pixels in which this channel is more than twice the others."""
+    return frame[..., channel] > 2.0 * np.delete(frame, channel, axis=2).max(axis=2).astype(float) + 20.0
 
 
 def test_hinges_and_rotors_turn(tmp_path: Path) -> None:
