@@ -1,5 +1,5 @@
 """Saved trajectories are flown: tilt-rotor by its base station, multirotor by our law and as a mission,
-helicopter."""
+helicopter, fixed wing to its goal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from aeroloop.cli.app import app
 from aeroloop.core.scenario_files import find, load
 from aeroloop.flight.inline import fly_inline
 from aeroloop.flight.route_saving import Base, save
@@ -47,6 +49,7 @@ def nearest_m(log: Log, place: Place) -> float:
     return float(np.linalg.norm(places_W(log, "truth", log.column("truth", "t_s")) - place, axis=1).min())
 
 
+LOITER_RADIUS_M = 150.0
 BENDS: list[Place] = [(0.0, 0.0, 2.0), (6.0, 0.0, 3.0), (6.0, 6.0, 4.0), (0.0, 6.0, 2.0), (0.0, 0.0, 2.0)]
 
 
@@ -98,3 +101,19 @@ def test_a_multirotor_flies_a_route_as_a_mission(tmp_path: Path) -> None:
     log, _ = flown(tmp_path, "quad-mission", places, until_s=26.0, ending="hold", speed_m_s=5.0)
     assert all(nearest_m(log, place) < 1.2 for place in places)
     assert places_W(log, "truth", np.array([26.0]))[0] == pytest.approx(places[-1], abs=1.5)
+
+
+def test_a_wing_flies_to_the_goal_that_the_command_saved(tmp_path: Path) -> None:
+    """900 m over the mountains to the west: its board plans one path, and it loiters around the goal."""
+    start, goal = (1725.0, 3825.0), (825.0, 3825.0)
+    points, saved = tmp_path / "points.csv", tmp_path / "goal.toml"
+    points.write_text("x_m,y_m,z_m\n" + "".join(f"{x},{y},680\n" for x, y in (start, goal)))
+    told = CliRunner().invoke(app, ["trajectory", str(points), "--for", "fixedwing-hierarchical", "--out", str(saved)])
+    assert told.exit_code == 0, told.output
+    flight = fly_inline(load(saved, ("mission.command_at_s=1.0", "duration_s=80.0")))
+    (log,) = flight.logs
+    assert flight.ended == "completed"
+    away_m = np.hypot(*(log.column("truth", axis) - place for axis, place in zip(AXES[:2], goal, strict=True)))
+    assert away_m[0] > 900.0 and away_m[-1] == pytest.approx(LOITER_RADIUS_M, abs=15.0)
+    assert abs(log.column("truth", "z_m") - 680.0).max() < 10.0
+    assert len(log.rows["plan"]) == 1

@@ -3,6 +3,9 @@ and equal those of the law's own C in single precision to the bit in every step.
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from aeroloop.controllers.px4.module_texts import parameter_name
 from aeroloop.estimation import ekf
 from peers.px4_standin import StandIn
 
+BUILD_GUARD_S = 3600.0
 LEVEL = (*(0.0,) * 6, 1.0, *(0.0,) * 6)
 FLIGHT = """
 name = "law-in-px4"
@@ -117,3 +121,38 @@ def test_it_arms_takes_off_flies_the_mission_and_lands_as_in_sil_to_the_bit(tmp_
     assert law.steps > 2500, "250 a second from arming to landing"
     assert law.differing == []
     assert bus.started == []
+
+
+def test_a_checkout_of_px4_builds_it_and_flies_the_square(tmp_path: Path) -> None:
+    """By the lines of the module's read-me, for minutes; the checkout's build folder then has the module."""
+    checkout = os.environ.get("AEROLOOP_PX4", "")
+    if not checkout:
+        pytest.skip("AEROLOOP_PX4 names no checkout of PX4, which would be built with the module and flown")
+    px4, module, place = Path(checkout).resolve(), px4_bus.exported(tmp_path / "module"), tmp_path / "law_flight"
+    make = ["make", "-C", str(px4), "px4_sitl", f"EXTERNAL_MODULES_LOCATION={module}"]
+    subprocess.run(make, check=True, timeout=BUILD_GUARD_S)
+    built = px4 / "build" / "px4_sitl_default"
+    shutil.copytree(built / "etc", place / "law_etc")
+    shutil.copytree(module / "airframes", place / "law_etc" / "init.d-posix" / "airframes", dirs_exist_ok=True)
+    (model,) = re.findall(r"PX4_SIM_MODEL=(\w+)", (module / "README.md").read_text())
+    started = [str(built / "bin" / "px4"), "-d", "-s", "etc/init.d-posix/rcS", str(place / "law_etc")]
+    with (place / "px4.txt").open("wb") as said:
+        running = subprocess.Popen(
+            started,
+            cwd=place,
+            env={**os.environ, "PX4_SIM_MODEL": model, "PX4_SIM_SPEED_FACTOR": "10"},
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        flight = command("quad-px4-mission", out=tmp_path / "run")
+        done = subprocess.run(flight, capture_output=True, text=True, timeout=FLIGHT_GUARD_S, check=False)
+    finally:
+        running.kill()
+        running.wait()
+    run = collect(tmp_path / "run", done.returncode, done.stdout + done.stderr)
+    told = (place / "px4.txt").read_text(errors="replace")
+    assert run.exit_code == 0, run.said + told
+    assert "law failed" not in run.said + told, "PX4's own control has taken over"
+    assert run.events("WAYPOINT_REACHED")

@@ -41,6 +41,19 @@ def test_in_lockstep_the_router_between_plant_and_board_changes_no_bit(tmp_path:
     assert max(links["lost"]) == max(links["dropped"]) == max(links["bad_checksums"]) == 0
 
 
+def test_aircraft_of_a_swarm_each_have_their_link_through_one_router(tmp_path: Path) -> None:
+    """Two plants' ends and two boards: the endpoints of the router are board 0, board 1, plant 0, plant 1."""
+    swarm = SHORT | {"duration_s": 0.5, "vehicle.count": 2}
+    routed = aeroloop.fly("quad-mission", set=swarm | {"router.hil": True}, out=tmp_path / "routed")
+    (direct,) = fly_inline(aeroloop.scenario("quad-mission", set=swarm).plan).logs
+    assert routed.error is None and routed.log_sha256 == log_sha256(direct)
+    sensor = dialect.MAVLINK_MSG_ID_HIL_SENSOR
+    assert [counted(routed, link, sensor, outbound=link < 2) for link in range(4)] == [250] * 4
+    assert [counted(routed, link, sensor, outbound=link >= 2) for link in range(4)] == [0] * 4
+    links = routed.log["router_link"]
+    assert max(links["lost"]) == max(links["dropped"]) == max(links["bad_checksums"]) == 0
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("transport", ["pty", "tcp", "udp"])
 def test_the_whole_mission_through_the_router_is_that_without_it(transport: str, tmp_path: Path) -> None:
