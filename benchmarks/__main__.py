@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--json FILE] [--quick]`, from the root of the repository."""
+"""`python -m benchmarks [NAME ...] [--json FILE] [--markdown FILE] [--quick]`, from the root of the repository."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from benchmarks import (
     hil_simulator,
     inline,
     log_fit,
+    markdown,
     mppi,
     nmpc,
     pairs,
@@ -54,7 +55,7 @@ from benchmarks import (
     video,
     world_objects,
 )
-from benchmarks.measure import Aim, Outcome, Row, Spread
+from benchmarks.measure import Outcome, Row, Spread
 
 BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "flight": flight.run,
@@ -116,12 +117,17 @@ def main() -> None:
         screen.print(f"note: the machine was busy before the first benchmark (load {load_before:.2f})", highlight=False)
     if options.json:
         options.json.write_text(json.dumps(_document(outcomes, options.quick, load_before), indent=2) + "\n")
+    if options.markdown:
+        options.markdown.write_text(markdown.document(outcomes), encoding="utf-8")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; by default all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every number to FILE")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="also write tables and notes to FILE, to be pasted"
+    )
     parser.add_argument("--quick", action="store_true", help="as little as shows that it works: no numbers to quote")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
@@ -129,6 +135,8 @@ def _options() -> argparse.Namespace:
         parser.error(f"unknown benchmark {unknown[0]!r}; expected one of {', '.join(BENCHMARKS)}")
     if options.json and not options.json.parent.is_dir():
         parser.error(f"--json {options.json}: the folder {options.json.parent} does not exist")
+    if options.markdown and not options.markdown.parent.is_dir():
+        parser.error(f"--markdown {options.markdown}: the folder {options.markdown.parent} does not exist")
     return options
 
 
@@ -139,21 +147,16 @@ def _table(name: str, rows: list[Row]) -> Table:
     for row in rows:
         met = {True: "[green]yes[/]", False: "[red]NO[/]", None: ""}[row.met]
         peer = f"{row.peer_name}: {_number(row.peer)} {row.unit}"
-        table.add_row(row.what, f"{_number(row.value)} {row.unit}", peer, _number(row.ratio), _aim(row.aim), met)
+        table.add_row(
+            row.what, f"{_number(row.value)} {row.unit}", peer, _number(row.ratio), markdown.bound(row.aim), met
+        )
     return table
 
 
 def _number(of: Spread) -> str:
-    """Median, then lowest and highest round where they differ."""
-    text = f"{of.median:.3g}" if abs(of.median) < 1000 else f"{of.median:,.0f}"
-    if of.low == of.high:
-        return text
-    style = ".3g" if abs(of.high) < 1000 else ",.0f"
-    return f"{text} [dim]({of.low:{style}} to {of.high:{style}})[/]"
-
-
-def _aim(aim: Aim | None) -> str:
-    return f"{'≥' if aim.at_least else '≤'} {aim.bound:g}" if aim else ""
+    """With the rounds' range dimmed."""
+    text, bracket, rounds = markdown.number(of).partition(" (")
+    return f"{text} [dim]({rounds}[/]" if bracket else text
 
 
 def _document(outcomes: dict[str, Outcome], quick: bool, load_before: float) -> dict[str, Any]:

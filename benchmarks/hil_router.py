@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +32,7 @@ from tests.peers.traffic import LOCALHOST, free_port
 import aeroloop
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut, Message
 from aeroloop.router.config import ROLES
+from benchmarks.markdown import table
 from benchmarks.measure import Aim, Outcome, row
 
 LINKS = {"UDP": "udp://127.0.0.1:0", "TCP": "tcp://127.0.0.1:0", "serial pair": "pty://"}
@@ -79,24 +80,43 @@ class Flight:
 
 def run(quick: bool) -> Outcome:
     outcome = Outcome()
-    table = [COLUMNS, ("---",) * len(COLUMNS)]
+    rates: list[Sequence[str]] = []
+    delays: list[Sequence[str]] = []
     links = {"TCP": LINKS["TCP"]} if quick else LINKS
     for name, url in links.items():
         for busy in (0, os.cpu_count() or 1):
             load = "every core busy" if busy else "no load"
-            ways = (DIRECT, ROUTED) if quick or busy else (DIRECT, ROUTED, STALLED)
+            ways = (DIRECT, ROUTED) if quick else (DIRECT, ROUTED, STALLED)
             flown = {way: _flown(url, busy, way, quick) for way in ways}
             for way in ways:
                 _note_rates(outcome, f"{name}, {load}, {way}", flown[way].signals)
-                table += by_signal(f"{name}, {load}, {way}", flown[way])
+                rates += by_signal(f"{name}, {load}, {way}", flown[way])
             for way in ways[1:]:
                 _note_delays(outcome, f"{name}, {load}, {way}", flown[way].signals, flown[DIRECT].signals)
+                besides = way.removeprefix(ROUTED).lstrip(", ")
+                delays.append((f"{name}, {load}", besides, *added(flown[DIRECT].signals, flown[way].signals)))
             if STALLED in flown:
                 outcome.notes.append(
-                    f"{name}: {flown[STALLED].dropped} frames dropped for the station that never reads"
+                    f"{name}, {load}: {flown[STALLED].dropped} frames dropped for the station that never reads"
                 )
-    outcome.notes += [f"| {' | '.join(cells)} |" for cells in table]
+    outcome.notes.append("rates at both ends, loss and delay of each signal:")
+    outcome.notes += table(COLUMNS, rates)
+    outcome.notes.append("delay in ms, direct → router: median; 99th percentile:")
+    outcome.notes += table(("link and load", "besides", *SIGNALS), delays)
     return outcome
+
+
+def added(direct: Mapping[str, Signal], ours: Mapping[str, Signal]) -> list[str]:
+    """Delay of each signal without and with the router, in ms: medians; 99th percentiles."""
+    cells = []
+    for signal in SIGNALS:
+        pairs = [[of(each[signal].delays_ms) for each in (direct, ours)] for of in (median, _p99)]
+        cells.append("; ".join(" → ".join(map(_ms, pair)) for pair in pairs))
+    return cells
+
+
+def _ms(delay: float) -> str:
+    return f"{delay:.2f}" if delay < 10.0 else f"{delay:.0f}"
 
 
 def by_signal(what: str, flight: Flight) -> list[tuple[str, ...]]:

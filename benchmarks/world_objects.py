@@ -1,7 +1,8 @@
 """Cost of a world of 100 trees for the plant's tick: processor time of steps with them, against the same without.
 
 A quadrotor at 5 m/s between the rows of trees and one that hovers 0.1 m from a tree, a
-range finder aboard; the fixed wing on its trimmed controls far above them.
+range finder aboard; a tilt-rotor, which MuJoCo steps, in the same places, set upright before each turn; the fixed wing
+on its trimmed controls far above them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ HEIGHT_M = 4.0
 STEPS = 40
 MOST = 1.5
 FITTED = ('sensors.preset="px4"', 'sensors.fitted=["imu","magnetometer","barometer","gnss","rangefinder"]')
-CASES = {"between the rows": (-40.0, 0.0, 5.0), "at a tree": (-35.0, 2.7, 0.0)}
+Case = tuple[float, float, float]
+CASES: dict[str, Case] = {"between the rows": (-40.0, 0.0, 5.0), "at a tree": (-35.0, 2.7, 0.0)}
+TILTROTOR: dict[str, Case] = {"between the rows": (-40.0, 0.0, 5.0), "at a tree": (-35.0, 2.75, 0.0)}
 """x and y at the start, speed to the east."""
 
 
@@ -38,6 +41,7 @@ def run(quick: bool) -> Outcome:
     outcome, aim = Outcome(), Aim(MOST, at_least=False)
     for name, make in {
         **{f"quadrotor, {name}": partial(_quadrotor, start) for name, start in CASES.items()},
+        **{f"tilt-rotor, {name}": partial(_tiltrotor, start) for name, start in TILTROTOR.items()},
         "fixed wing, above them": _wing,
     }.items():
         with_trees, without = make((trees(),)), make(())
@@ -47,7 +51,7 @@ def run(quick: bool) -> Outcome:
     return outcome
 
 
-def _quadrotor(start: tuple[float, float, float], settings: tuple[str, ...]) -> Callable[[], float]:
+def _quadrotor(start: Case, settings: tuple[str, ...]) -> Callable[[], float]:
     scenario: Any = load(find("quad-hover"), (*FITTED, *settings))
     vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
     airframe = airframes.load(scenario.aircraft.vehicle.airframe)
@@ -69,6 +73,26 @@ def _quadrotor(start: tuple[float, float, float], settings: tuple[str, ...]) -> 
         vehicle.command = [lift + right * roll + up * pitch + spin * yaw for right, up, spin in gains]
 
     return partial(_cost_us, vehicle, vehicle.tap(), hold)
+
+
+def _tiltrotor(start: Case, settings: tuple[str, ...]) -> Callable[[], float]:
+    """On the command of a hover: within a turn it stays upright by itself."""
+    scenario: Any = load(find("tiltrotor-spiral"), settings)
+    vehicle = built(scenario.family.vehicle, scenario, 0, Nowhere())
+    x_m, y_m, speed_m_s = start
+    turn, solid = partial(_cost_us, vehicle, vehicle.tap(), lambda: None), vehicle.solid
+    assert solid is not None
+
+    def place(x_m: float) -> None:
+        solid.strike((x_m, y_m, HEIGHT_M), (speed_m_s, 0.0, 0.0), (0.0, 0.0, 0.0))
+        vehicle.read_state()
+
+    def cost_us() -> float:
+        place(vehicle.state.pos_W[0])
+        return turn()
+
+    place(x_m)
+    return cost_us
 
 
 def _wing(settings: tuple[str, ...]) -> Callable[[], float]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from aeroloop.batch import gpu
-from benchmarks import batch, hil_router, inline
+from benchmarks import batch, hil_router, inline, markdown, measure
 from benchmarks.command import Flown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -252,6 +252,8 @@ def test_a_result_file_that_cannot_be_written_is_refused_before_anything_is_meas
     assert done.returncode == 2
     assert "does not exist" in done.stderr
     assert done.stdout == ""
+    done = bench("codec", "--markdown", tmp_path / "nowhere" / "out.md")
+    assert done.returncode == 2 and "does not exist" in done.stderr
 
 
 def test_the_readme_names_every_benchmark() -> None:
@@ -271,3 +273,35 @@ def test_loss_delay_and_rate_of_each_signal_of_the_hil_link() -> None:
     )
     assert cells[1][2:] == ("-", "50.00", "-", "50.00", "-", "0 of 100", "0.000", "0.000")
     assert {len(line) for line in cells} == {len(hil_router.COLUMNS)}
+
+
+def test_delays_with_and_without_the_router_are_a_row_of_the_readme() -> None:
+    def delayed(by_ns: int) -> dict[str, hil_router.Signal]:
+        sent = {t_us: 1000 * t_us for t_us in range(0, 2_000_000, 20_000)}
+        received = {t_us: at + by_ns for t_us, at in sent.items()}
+        return {name: hil_router.Signal(sent, received) for name in hil_router.SIGNALS}
+
+    assert hil_router.SIGNALS == HIL_SIGNALS
+    assert hil_router.added(delayed(110_000), delayed(12_300_000)) == ["0.11 → 12; 0.11 → 12"] * len(HIL_SIGNALS)
+
+
+def test_results_as_markdown_have_their_tables_as_paragraphs() -> None:
+    outcome = measure.Outcome(
+        [measure.row("a step", "µs", [1.0, 3.0, 2.0], "without", [1.0] * 3, measure.Aim(1.5, at_least=False))],
+        ["one", *markdown.table(("a", "b"), [("1", "2")]), "two"],
+    )
+    assert markdown.document({"speed": outcome}).splitlines() == [
+        "### speed",
+        "",
+        "| what | value | peer | ratio | aim | met? |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| a step | 2 (1 to 3) µs | without: 1 µs | 2 (1 to 3) | ≤ 1.5 | no |",
+        "",
+        "- one",
+        "",
+        "| a | b |",
+        "| --- | --- |",
+        "| 1 | 2 |",
+        "",
+        "- two",
+    ]
