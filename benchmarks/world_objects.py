@@ -78,7 +78,7 @@ def _quadrotor(start: Case, settings: tuple[str, ...]) -> Callable[[], float]:
 def _tiltrotor(start: Case, settings: tuple[str, ...]) -> Callable[[], float]:
     """On the command of a hover: within a turn it stays upright by itself."""
     scenario: Any = load(find("tiltrotor-spiral"), settings)
-    vehicle = built(scenario.family.vehicle, scenario, 0, Nowhere())
+    vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
     x_m, y_m, speed_m_s = start
     turn, solid = partial(_cost_us, vehicle, vehicle.tap(), lambda: None), vehicle.solid
     assert solid is not None
