@@ -16,10 +16,11 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("dash", "joystick", "vision")
+EXTRAS = ("dash", "export", "joystick", "logs", "octree", "video", "vision")
+"""All but those for other machines (`cluster`, `gpu`) and for work on Aeroloop itself."""
 TOOLS = (
     *("ambiance", "foxglove-schemas-protobuf", "hypothesis", "mcap-protobuf-support", "pytest", "pytest-xdist"),
-    *("pyulog", "setuptools"),
+    "setuptools",
 )
 """Further requirements of the tests, from requirements.lock."""
 TESTS = tuple(
@@ -28,6 +29,10 @@ TESTS = tuple(
         "package",
         "campaign",
         "recording",
+        "flight/test_export.py",
+        "flown",
+        "video",
+        "perception",
         "realtime",
         "codegen",
         "cli",

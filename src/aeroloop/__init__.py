@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-__version__ = "0.3.0"
+__version__ = "0.4.0.dev0"
 """The only place that says it: the package's metadata are built from here."""
 
 __all__ = [

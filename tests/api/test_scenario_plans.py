@@ -71,6 +71,19 @@ def test_a_mistake_is_told_where_it_is_made() -> None:
         aeroloop.scenario("quad-hover", set=["seed=3"])  # type: ignore[arg-type]
 
 
+def test_a_goal_in_the_hillside_is_told_where_it_is_made() -> None:
+    goal = {"mission.goal_m": [-225, -675]}
+    words = r"mission\.goal_m: the circle of 150 m around -225, -675 leads over blocked cells"
+    with pytest.raises(aeroloop.ConfigError, match=f"^{words}"):
+        aeroloop.scenario("fixedwing-hierarchical", set=goal)
+    with pytest.raises(aeroloop.ConfigError, match=f"^{words}"):
+        aeroloop.scenario("fixedwing-hierarchical").set(goal)
+    with pytest.raises(
+        aeroloop.ConfigError, match=r"^aircraft\[0\]\.world\.start_pos_W: the start is below the ground"
+    ):
+        aeroloop.scenario("mixed-fleet", set={"aircraft[0].world.start_pos_W": [0, 0, -5]})
+
+
 def test_the_options_of_a_flight_are_checked_together_with_what_is_set() -> None:
     """On pil another controller flies a quadrotor than on mil, with other keys."""
     asked = named({"name": "mine", "vehicle": {"kind": "quadrotor"}}).changed(('ground.trajectory.kind="hover"',))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -97,6 +99,98 @@ def test_what_others_own_or_may_write_is_from_elsewhere(here: Path, monkeypatch:
         monkeypatch.setattr(trust.os, "getuid", lambda: owner + 1)
     with trust.guarded(), pytest.raises(ConfigError, match="it belongs to another user"):
         trust.check(law, "control.law_file")
+
+
+def family(folder: Path) -> Path:
+    (folder / "sled" / "parts").mkdir(parents=True)
+    for name in ("family.py", "law.py", "parts/wing.py", "parts/notes.txt"):
+        (folder / "sled" / name).write_text("raise AssertionError('executed')")
+    (folder / "mine.toml").write_text('name = "mine"\n[vehicle]\nkind = "./sled"\n')
+    return folder / "sled"
+
+
+@pytest.mark.parametrize("name", ["law.py", "parts", "parts/wing.py", "parts/link.so"])
+def test_every_executed_file_of_a_familys_folder_is_checked(here: Path, name: str) -> None:
+    folder = family(here)
+    (folder / "parts" / "link.so").touch()
+    (folder / "parts" / "notes.txt").chmod(0o666)  # read by nobody's interpreter
+    with trust.guarded():
+        trust.check(folder, "vehicle.kind")
+    (folder / name).chmod(0o777)
+    with trust.guarded(), pytest.raises(ConfigError, match=f"others may write its {name}: read it, then repeat"):
+        scenario_files.load(here / "mine.toml")
+
+
+def test_links_of_a_familys_folder_lead_to_files_of_the_user(here: Path, tmp_path: Path) -> None:
+    folder = family(here)
+    (tmp_path / "shared.py").write_text("")
+    (folder / "shared.py").symlink_to(tmp_path / "shared.py")
+    with trust.guarded():
+        trust.check(folder, "vehicle.kind")
+    (tmp_path / "shared.py").chmod(0o666)
+    with trust.guarded(), pytest.raises(ConfigError, match=r"others may write its shared\.py"):
+        trust.check(folder, "vehicle.kind")
+    (folder / "shared.py").unlink()
+    (folder / "lib").symlink_to(tmp_path)
+    with trust.guarded(), pytest.raises(ConfigError, match="its lib is a link to another folder"):
+        trust.check(folder, "vehicle.kind")
+
+
+def test_a_file_that_others_can_replace_is_from_elsewhere(here: Path) -> None:
+    law, folder = written(here).with_name("law.py"), family(here)
+    here.chmod(0o777)
+    for path in (law, folder):
+        with trust.guarded(), pytest.raises(ConfigError, match="others may write its folder"):
+            trust.check(path, "control.law_file")
+    here.chmod(0o1777)  # as /tmp
+    with trust.guarded():
+        trust.check(law, "control.law_file")
+        trust.check(folder, "vehicle.kind")
+
+
+@pytest.mark.parametrize(
+    ("user", "group", "members", "trusted"),
+    [
+        ("ann", "ann", [], True),
+        ("ann", "ann", ["ann"], True),
+        ("ann", "ann", ["ann", "bob"], False),
+        ("ann", "lab", [], False),
+        ("ann", None, [], False),
+        (None, "lab", [], False),
+        (None, None, [], True),  # a container without names
+    ],
+)
+def test_a_group_may_write_only_if_it_is_the_users_own(
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    user: str | None,
+    group: str | None,
+    members: list[str],
+    trusted: bool,
+) -> None:
+    law = written(here).with_name("law.py")
+    gid = law.stat().st_gid
+    trusted = trusted and (user is not None or gid == law.stat().st_uid)
+
+    def known(name: str | None, fields: dict[str, object]) -> Callable[[int], object]:
+        def entry(number: int) -> object:
+            if name is None:
+                raise KeyError(number)
+            return SimpleNamespace(**fields)
+
+        return entry
+
+    monkeypatch.setattr(trust.pwd, "getpwuid", known(user, {"pw_name": user, "pw_gid": gid}))
+    monkeypatch.setattr(trust.grp, "getgrgid", known(group, {"gr_name": group, "gr_mem": members}))
+    monkeypatch.setattr(trust.os, "getuid", lambda: law.stat().st_uid)
+    monkeypatch.setattr(trust.os, "getgid", lambda: gid)
+    law.chmod(0o664)
+    with trust.guarded():
+        if trusted:
+            trust.check(law, "control.law_file")
+        else:
+            with pytest.raises(ConfigError, match="its group may write it"):
+                trust.check(law, "control.law_file")
 
 
 def test_all_of_it_can_be_trusted_and_so_are_runs_of_ones_own(here: Path, tmp_path: Path) -> None:

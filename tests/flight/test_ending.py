@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
+import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +22,9 @@ from aeroloop.flight import judging, results, signals
 from aeroloop.flight.inline import fly_inline
 from aeroloop.flight.judging import judge
 from aeroloop.flight.live_control import ENDED, LiveControl
-from aeroloop.flight.supervisor import Outcome
+from aeroloop.flight.supervisor import Flight, Outcome
 from aeroloop.realtime.controls import ControlPort, Controls
+from aeroloop.recording import log
 from aeroloop.recording.log import Log
 from aeroloop.sim.pace import Pace
 
@@ -84,6 +89,88 @@ def test_another_thread_notes_nothing_and_changes_nothing() -> None:
     thread.start()
     thread.join()
     assert inside == [before]
+
+
+SHORT = ("duration_s=0.3", "checks=[]")
+SIGNALLED = """
+import itertools, signal, sys
+from aeroloop.cli import main
+from aeroloop.flight.supervisor import Flight
+
+which, calls, take_down = int(sys.argv.pop(1)), itertools.count(1), Flight._take_down
+
+def interrupted(self):
+    if next(calls) == which:
+        signal.raise_signal(signal.SIGTERM)
+    take_down(self)
+
+Flight._take_down = interrupted
+main()
+"""
+
+
+class Interrupting:
+    """Of the calls of a flight's `_take_down`: at its end, in its clean-up, and where it is left."""
+
+    def __init__(self, which: int) -> None:
+        self.calls, self._which, self._take_down = 0, which, Flight._take_down
+
+    def __get__(self, flight: Flight, _: type[Flight]) -> Callable[[], None]:
+        def take_down() -> None:
+            self.calls += 1
+            if self.calls == self._which:
+                signal.raise_signal(signal.SIGTERM)
+            self._take_down(flight)
+
+        return take_down
+
+
+@pytest.fixture
+def recorded() -> Iterator[None]:
+    """A signal that the code under test does not record is an error of the test, and does not end pytest."""
+
+    def missed(number: int, _: object) -> None:
+        raise RuntimeError(f"{signal.Signals(number).name} was not recorded")
+
+    with signals.handled(missed):
+        yield
+
+
+@pytest.mark.parametrize("which", [1, 2, 3])
+def test_a_signal_while_processes_end_leaves_the_verdict(
+    which: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: None
+) -> None:
+    interrupting = Interrupting(which)
+    monkeypatch.setattr(Flight, "_take_down", interrupting)
+    (tmp_path / "run").mkdir()
+    with Flight(load_plan(find("tiltrotor-spiral"), SHORT), tmp_path / "run") as flight:
+        outcome = flight.fly(lambda flown_s: None)
+    assert interrupting.calls == 3
+    assert (outcome.ended, outcome.exit_code, outcome.error) == ("completed", EXIT_TERMINATED, None)
+    assert log.read(tmp_path / "run" / results.LOG).truncated is False
+    assert not Path(flight.launch[0].folder).exists()
+
+
+def test_a_signal_after_an_error_leaves_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: None
+) -> None:
+    interrupting = Interrupting(1)
+    monkeypatch.setattr(Flight, "_take_down", interrupting)
+    with pytest.raises(StorageError, match="the disk is full"), Flight(open_ended(), tmp_path):
+        raise StorageError("the disk is full")
+    assert interrupting.calls == 1
+
+
+def test_the_command_ends_with_its_verdict_and_the_signals_code(tmp_path: Path) -> None:
+    settings = [each for setting in SHORT for each in ("--set", setting)]
+    command = ["fly", "tiltrotor-spiral", "--no-report", *settings, "--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, "3", *command], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == EXIT_TERMINATED, done.stderr
+    assert "Traceback" not in done.stderr and "tiltrotor-spiral on rung mil" in done.stdout
+    summary = json.loads((tmp_path / "run" / results.SUMMARY).read_bytes())
+    assert (summary["exit_code"], summary["ended"]) == (EXIT_TERMINATED, "completed")
 
 
 @pytest.fixture

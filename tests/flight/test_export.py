@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import foxglove
 import numpy as np
 import pyarrow.parquet
 import pytest
+from google.protobuf.descriptor import FieldDescriptor
 from pyulog import ULog
 from typer.testing import CliRunner
 from well_known_logs import EPOCH_NS, short_plan, well_known, write_flight
@@ -22,6 +25,7 @@ from aeroloop.core.fleet import Plan
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.stream import Stream, fields
 from aeroloop.core.streams import streams_of
+from aeroloop.core.tables import FAMILIES
 from aeroloop.flight.described import described
 from aeroloop.flight.export import FORMATS, aircraft_names, export_run
 from aeroloop.flight.results import LOG, make_folder
@@ -116,38 +120,87 @@ def test_the_log_of_an_older_version_gets_its_topics(tmp_path: Path) -> None:
     assert min(each.log_time for each in told) == 0
 
 
-def topics_of(text: str) -> set[str]:
-    """All topics that a layout names: of 3D panels and maps, of message paths, of logs."""
+PATH = re.compile(r"([^.{]+)(?:\{(\w+)==\d+\})?\.([\w.]+)")
+"""A message path of the layout: topic, filter, field."""
 
-    def walk(item: object) -> set[str]:
+
+def named_in(text: str) -> tuple[set[str], set[tuple[str, str]]]:
+    """All that a layout names: topics of 3D panels, maps and logs; topic and field of message paths and filters."""
+    topics: set[str] = set()
+    fields: set[tuple[str, str]] = set()
+
+    def walk(item: object) -> None:
         if isinstance(item, list):
-            return {topic for each in item for topic in walk(each)}
-        if not isinstance(item, dict):
-            return set()
-        found = {topic for each in item.values() for topic in walk(each)}
-        found |= {item[key] for key in ("followTopic", "topicToRender") if key in item}
-        found |= set(item.get("topics", {}))
-        if "value" in item:
-            found.add(item["value"].partition(".")[0])
-        return found
+            for each in item:
+                walk(each)
+        elif isinstance(item, dict):
+            walk(list(item.values()))
+            topics.update(item[key] for key in ("followTopic", "topicToRender") if key in item)
+            topics.update(item.get("topics", {}))
+            if "value" in item:
+                found = PATH.fullmatch(item["value"])
+                assert found is not None, item["value"]
+                fields.update((found[1], name) for name in found.groups()[1:] if name)
 
-    return walk(json.loads(text))
+    walk(json.loads(text))
+    return topics, fields
 
 
-def test_the_shipped_layout_names_topics_that_logs_have() -> None:
+def topics_of(text: str) -> set[str]:
+    topics, fields = named_in(text)
+    return topics | {topic for topic, _ in fields}
+
+
+def number_in(schema: str, path: str) -> bool:
+    """Whether a published definition has a number at this path."""
+    about = getattr(importlib.import_module(f"foxglove_schemas_protobuf.{schema}_pb2"), schema).DESCRIPTOR
+    *outer, last = path.split(".")
+    for name in outer:
+        about = about.fields_by_name[name].message_type
+    return last in about.fields_by_name and about.fields_by_name[last].type == FieldDescriptor.TYPE_DOUBLE
+
+
+OF_FAMILIES = {  # a scenario of each, and what the layout names that its log lacks
+    "tiltrotor-spiral": {"autopilot_state", "/terrain", "/objects"},
+    "quad-terrain": {"/objects"},
+    "fixedwing-hierarchical": {"autopilot_state", "/objects"},
+    "heli-hover": {"autopilot_state", "/terrain", "/objects"},
+    "rrr-circle": {"autopilot_state", "/terrain", "/objects", "/aircraft/0/location"},
+    "check-case-1": {
+        *("autopilot_state", "board_event", "/terrain", "/objects"),
+        *("/aircraft/0/location", "/aircraft/0/setpoint"),
+    },
+}
+
+
+@pytest.mark.parametrize("name", OF_FAMILIES)
+def test_every_path_of_the_shipped_layout_is_a_topic_and_a_number_in_it(name: str) -> None:
     text = SHIPPED.read_text(encoding="utf-8")
     assert text == layout()  # `make docs` writes it
-    wanted = topics_of(text)
-    assert {"/aircraft/0/location", "/log", "truth", "/aircraft/0/shape", "/terrain", "event"} <= wanted
-    scenario = load(find("quad-terrain"))
-    streams = streams_of(scenario)
-    topics = WellKnownTopics(foxglove.Context(), streams, described([(scenario, "")])[0])
-    assert wanted <= {stream.name for stream in streams} | topics.topics
+    scenario = load(find(name))
+    streams = {stream.name: stream.names for stream in streams_of(scenario)}
+    derived = WellKnownTopics(foxglove.Context(), streams_of(scenario), described([(scenario, "")])[0])
+    schemas = {channel.topic(): type(channel).__name__.removesuffix("Channel") for channel in derived._channels()}
+    assert topics_of(text) - set(streams) - set(schemas) == OF_FAMILIES[name]
+    for topic, field in named_in(text)[1]:
+        if topic in streams:
+            assert field in streams[topic], topic
+        elif topic in schemas:
+            assert number_in(schemas[topic], field), topic
+    assert {("/aircraft/0/attitude", axis) for axis in "xyz"} <= named_in(text)[1]
 
 
-def test_a_layout_for_a_run_names_its_aircraft(run: Path, tmp_path: Path) -> None:
+def test_scenarios_of_all_families_were_asked() -> None:
+    assert {FAMILIES[load(find(name)).kind] for name in OF_FAMILIES} == set(FAMILIES.values())
+
+
+def test_a_layout_for_a_run_names_its_aircraft(run: Path, log: Log, tmp_path: Path) -> None:
     (path,) = export_run(run, ["layout"], tmp_path)
-    assert {"/aircraft/0/shape", "/aircraft/1/shape"} <= topics_of(path.read_text())
+    named = topics_of(path.read_text())
+    assert {"/aircraft/0/shape", "/aircraft/1/shape", "/aircraft/0/attitude", "event"} <= named
+    topics = {f"/aircraft/{number}/{kind}" for number in "01" for kind in ("shape", "path", "setpoint")}
+    topics |= {f"/aircraft/0/{kind}" for kind in ("pose", "attitude", "location")} | {"/log"}  # no terrain, no objects
+    assert named - topics <= set(log.columns)
     assert aircraft_names(short_plan("mixed-fleet", 1.0))[0] in layout(aircraft_names(short_plan("mixed-fleet", 1.0)))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from mcap.reader import make_reader
+from scipy.spatial.transform import Rotation
 from well_known_logs import EPOCH_NS, Told, short_plan, well_known, write_flight
 
 from aeroloop.core.common_streams import common
@@ -100,6 +101,7 @@ def test_topics_of_one_aircraft_that_has_no_setpoint_yet(quad: Flight) -> None:
     assert quad.schemas == {
         "/aircraft/0/tf": "foxglove.FrameTransforms",
         "/aircraft/0/pose": "foxglove.PoseInFrame",
+        "/aircraft/0/attitude": "foxglove.Vector3",
         "/aircraft/0/location": "foxglove.LocationFix",
         "/aircraft/0/shape": "foxglove.SceneUpdate",
         "/aircraft/0/path": "foxglove.SceneUpdate",
@@ -241,6 +243,15 @@ def written(tmp_path: Path, part: Described, rows: list[tuple[str, tuple[float, 
 
 def truth(t_s: float, x_m: float = 0.0, vehicle: float = 0.0) -> tuple[str, tuple[float, ...]]:
     return "truth", (t_s, vehicle, x_m, 0.0, 1.0, *(0.0,) * 3, 1.0, *(0.0,) * 6)
+
+
+def test_the_attitude_is_roll_pitch_and_yaw_in_rad(tmp_path: Path) -> None:
+    x, y, z, w = Rotation.from_euler("ZYX", (2.0, -0.4, 0.3)).as_quat()
+    rows = [("truth", (0.1 * step, 0.0, 1.0, 2.0, 3.0, *(0.0,) * 3, w, x, y, z, *(0.0,) * 3)) for step in range(3)]
+    told = [each for each in written(tmp_path, Described(("0",), box()), rows) if each.topic == "/aircraft/0/attitude"]
+    assert [each.log_time - EPOCH_NS for each in told] == [0, NS // 10, NS // 5]
+    for each in told:
+        assert (each.message.x, each.message.y, each.message.z) == pytest.approx((0.3, -0.4, 2.0), abs=1e-9)
 
 
 def test_the_path_of_a_long_flight_is_bounded_and_whole(tmp_path: Path) -> None:

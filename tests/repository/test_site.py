@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.version import Version
 
 import aeroloop
 from tools import describe, site_pages
@@ -67,10 +68,25 @@ def test_python_reference_has_types_and_words(site: Path) -> None:
     assert not [name for name in aeroloop.__all__ if f'id="aeroloop.{name}"' not in page]
 
 
-def test_the_install_page_names_this_version() -> None:
-    assert f"pip install aeroloop-{aeroloop.__version__}-py3-none-any.whl" in (ROOT / "docs" / "install.md").read_text(
-        "utf-8"
-    )
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md"])
+def test_wheels_on_pages_have_this_version(page: str) -> None:
+    named = set(re.findall(r"aeroloop-([\w.]+)-py3-none-any\.whl", (ROOT / page).read_text("utf-8")))
+    assert named == {aeroloop.__version__}
+
+
+def test_the_changelog_has_this_version() -> None:
+    """A release with its date; or one in development, after the last release, with its lines under Unreleased."""
+    titles = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    released = [re.fullmatch(r"(\d+\.\d+\.\d+) \((\d{4}-\d\d-\d\d)\)", title) for title in titles]
+    last = next(found for found in released if found)
+    this = Version(aeroloop.__version__)
+    if this.is_devrelease:
+        assert titles[0] == "Unreleased" and this > Version(last[1])
+    else:
+        assert released[0] and Version(last[1]) == this
+    assert all(released[this.is_devrelease :]), "a release without its date"
+    dates = [found[2] for found in released if found]
+    assert dates == sorted(dates, reverse=True)
 
 
 def test_the_install_page_names_every_extra() -> None:
@@ -90,6 +106,8 @@ def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     links = site_pages.LINK.findall(text)
     assert len(text.splitlines()) <= 80
+    assert re.search(r"^!\[.+\]\(docs/images/[\w-]+-film\.webp\)$", text, re.MULTILINE), "a film of a flight"
+    assert "aeroloop cmd arm --wait" in text
     assert len(links) > 20
     assert [target for target, _ in links if not (ROOT / target).exists()] == []
 

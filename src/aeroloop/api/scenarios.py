@@ -14,9 +14,9 @@ import tomli_w
 from aeroloop.core import scenario_files
 from aeroloop.core.config import override
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.fleet import Plan, parts_of
+from aeroloop.core.fleet import Fleet, Plan, part_key, parts_of
 from aeroloop.core.fleet_files import load_plan
-from aeroloop.core.tables import Controller
+from aeroloop.core.tables import Controller, made
 from aeroloop.core.trust import guarded
 from aeroloop.flight.results import without_none
 
@@ -60,7 +60,7 @@ class ScenarioPlan:
 
     def set(self, changes: Mapping[str, Any]) -> ScenarioPlan:
         """A copy with other values for some keys: `{"world.wind.steady_W": [3, 0, 0]}`."""
-        return self.changed(overrides_of(changes)).checked()
+        return _flyable(self.changed(overrides_of(changes)))
 
     def changed(self, overrides: tuple[str, ...]) -> ScenarioPlan:
         """The same with changes as text, `key=value`, not checked yet."""
@@ -102,10 +102,11 @@ def scenario(
     """A scenario by its name in `aeroloop list`, by the path of its .toml file, or as a table with the content of such
     a file.
 
-    `set`: values of any of its keys, by their dotted names. `trust` as for `fly`. ConfigError names the error.
+    `set`: values of any of its keys, by their dotted names. `trust` as for `fly`. ConfigError names the error, also one
+    for which no flight would start, such as a goal in a hillside.
     """
     with guarded(trust=trust):
-        return named(name).changed(overrides_of(set or {})).checked()
+        return _flyable(named(name).changed(overrides_of(set or {})))
 
 
 def scenarios() -> list[ScenarioInfo]:
@@ -120,6 +121,20 @@ def named(name: str | Path | Mapping[str, Any] | ScenarioPlan) -> ScenarioPlan:
     if isinstance(name, Mapping):
         return ScenarioPlan(IN_CODE, table=name)
     return ScenarioPlan(scenario_files.find(str(name)))
+
+
+def _flyable(scenario: ScenarioPlan) -> ScenarioPlan:
+    """The same, after the checks that a family makes before a flight, such as that of a goal against the terrain."""
+    plan = scenario.plan
+    for part in parts_of(plan):
+        if not part.family.check:
+            continue
+        try:
+            made(part.family.check, part)
+        except ConfigError as error:
+            key = f"{part_key(plan, part)}." if isinstance(plan, Fleet) else ""
+            raise ConfigError(f"{key}{error}") from None
+    return scenario
 
 
 def law_override(law: str | Path | None, controller: Controller) -> tuple[str, ...]:

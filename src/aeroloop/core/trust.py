@@ -1,24 +1,33 @@
 """Python files that a scenario names are executed; their origin is checked before that.
 
 A file is trusted that was named on the command line or in code, that the package ships, or that lies below the current
-folder and belongs to its user (or root) and is writable by no other user. Any other file is of foreign origin: the user
-confirms, at a terminal or with `--trust`, or it is refused. Outside `guarded`, as in the processes of a flight, whose
-supervisor has checked, nothing is checked.
+folder and belongs to its user (or root) and is writable by no other user. Of a folder this holds for each folder and
+each executed file in it; a file can also be replaced by whoever may write its folder. A group may write what only the
+user is in: with the umask 002 of many systems every file is writable by its user's private group. Any other file is of
+foreign origin: the user confirms, at a terminal or with `--trust`, or it is refused. Outside `guarded`, as in the
+processes of a flight, whose supervisor has checked, nothing is checked.
 """
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import EXAMPLES, PACKAGE, SCENARIOS
 
+EXECUTED = frozenset({".py", ".pyc", ".so", ".c", ".h"})
+"""Kinds of files that are executed, or compiled and then executed."""
+
+Entry = TypeVar("Entry")
 Ask = Callable[[str], bool]
 """Whether the user confirms a question."""
 
@@ -58,7 +67,7 @@ def consent(path: Path) -> None:
 
 def consent_to_own(folder: Path) -> None:
     """Trust a folder of results that belongs to the user: its files were flown here."""
-    if folder.is_dir() and not _whose(folder):
+    if folder.is_dir() and not _foreign(folder.resolve()):
         consent(folder)
 
 
@@ -85,11 +94,60 @@ def _elsewhere(path: Path) -> str:
         return ""
     if not path.is_relative_to(Path.cwd()):
         return "it is not below the current folder"
-    return _whose(path)
+    return _foreign(path)
 
 
-def _whose(path: Path) -> str:
-    info = path.stat()
+def _foreign(path: Path) -> str:
+    """Who else could have written a file, or what is executed of a folder; empty if nobody."""
+    within = (_whose(each, f"its {each.relative_to(path)}") for each in _executed(path))  # of a file nothing
+    return _whose(path, "it") or _replaceable(path.parent) or next(filter(None, within), "")
+
+
+def _executed(folder: Path) -> Iterator[Path]:
+    """All folders below it, and the files that are executed; of a link its target is judged."""
+    for parent, folders, files in os.walk(folder):
+        yield from (Path(parent, name) for name in folders)
+        yield from (Path(parent, name) for name in files if Path(name).suffix in EXECUTED)
+
+
+def _whose(path: Path, name: str) -> str:
+    try:
+        info = path.stat()
+    except OSError as error:
+        return f"{name} cannot be read ({error.strerror})"
+    if path.is_symlink() and path.is_dir():
+        return f"{name} is a link to another folder"  # which is not searched
     if info.st_uid not in (os.getuid(), 0):
-        return "it belongs to another user"
-    return "others may write it" if info.st_mode & stat.S_IWOTH else ""
+        return f"{name} belongs to another user"
+    return _written_by(info, name)
+
+
+def _replaceable(folder: Path) -> str:
+    """In a folder such as /tmp, with the sticky bit, only the owner of a file can replace it."""
+    info = folder.stat()
+    return "" if info.st_mode & stat.S_ISVTX else _written_by(info, "its folder")
+
+
+def _written_by(info: os.stat_result, name: str) -> str:
+    if info.st_mode & stat.S_IWOTH:
+        return f"others may write {name}"
+    if info.st_mode & stat.S_IWGRP and not _private(info.st_gid):
+        return f"its group may write {name}"
+    return ""
+
+
+def _private(gid: int) -> bool:
+    """Whether a group is the user's own: the primary group, with the user's name, and nobody else in it. Where the
+    system knows neither name, as in some containers, by the equal numbers."""
+    uid = os.getuid()
+    user, group = _entry(pwd.getpwuid, uid), _entry(grp.getgrgid, gid)
+    if user is None or group is None:
+        return user is None and group is None and gid == uid == os.getgid()
+    return gid == user.pw_gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+
+
+def _entry(of: Callable[[int], Entry], number: int) -> Entry | None:
+    try:
+        return of(number)
+    except KeyError:
+        return None

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import foxglove
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,13 +77,22 @@ def _written(name: str, run: Path, log: Log, folder: Path) -> list[Path]:
         if name == "mcap":
             write_log(path, parts, log.epoch_ns)
         else:
-            path.write_text(layout(aircraft_names(plan), parts[0].prefix), encoding="utf-8")
+            path.write_text(layout(aircraft_names(plan), parts[0].prefix, _topics(parts)), encoding="utf-8")
     return [path]
 
 
 def aircraft_names(plan: Plan) -> tuple[str, ...]:
     """The names in topics and frames."""
     return tuple(name for part, before in _prefixed(plan) for name in names(before, part.aircraft.count))
+
+
+def _topics(parts: Sequence[FlownPart]) -> set[str]:
+    """Those of a log: its streams, and what is derived from them."""
+    context = foxglove.Context()
+    about = described([(part.scenario, part.prefix) for part in parts])
+    own = [[stream for stream in streams_of(part.scenario) if stream.name in part.log.columns] for part in parts]
+    derived = [WellKnownTopics(context, *each).topics for each in zip(own, about, strict=True)]
+    return set().union(*derived, *({f"{part.prefix}{name}" for name in part.log.columns} for part in parts))
 
 
 def _prefixed(plan: Plan) -> list[tuple[Scenario, str]]:

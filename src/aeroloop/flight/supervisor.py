@@ -18,7 +18,7 @@ import shutil
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +91,7 @@ class Flight:
         self._kept_ends: dict[str, dict[str, socket.socket]] = {}
         self._signals: list[int] = []  # received signals, in order
         self._end_by_s: float | None = None  # deadline of the plant for a requested end of the flight
+        self._outcome: Outcome | None = None
         if server := forked.server():
             server.load(process_table.modules(plan))
         _clear_away_dead_flights()
@@ -100,8 +101,14 @@ class Flight:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with signals.noted():
+        with signals.noted() as came:
             self._clean_up()
+        self._count(came)
+
+    def _count(self, came: Sequence[int]) -> None:
+        """Signals during the clean-up: the flight keeps its verdict, and the program ends with their exit code."""
+        if came and self._outcome is not None and self._outcome.exit_code == EXIT_OK:
+            self._outcome.exit_code = signals.exit_code(came[0])
 
     def _clean_up(self) -> None:
         """May be called twice."""
@@ -121,9 +128,12 @@ class Flight:
         """`notice` is for messages that are shown at once; remarks are part of the outcome."""
         with signals.noted() as self._signals:
             try:
-                return self._flown(progress, ready, notice)
+                self._outcome = self._flown(progress, ready, notice)
             finally:
+                before = len(self._signals)
                 self._clean_up()
+            self._count(self._signals[before:])
+        return self._outcome
 
     def _flown(
         self, progress: Progress, ready: Callable[[LaunchSettings], None], notice: Callable[[str], None]

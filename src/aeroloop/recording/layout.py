@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from foxglove.layouts import (
     BaseRendererGridLayerSettings,
@@ -27,26 +27,35 @@ from foxglove.layouts import (
     ThreeDeePanel,
 )
 
-from aeroloop.recording.well_known import LOG_TOPIC, TERRAIN, frame_of, topic
+from aeroloop.recording.well_known import LOG_TOPIC, OBJECTS, TERRAIN, frame_of, topic
 
-STATES = ("event.code", "board_event.code", "autopilot_state.armed", "autopilot_state.mode")
-"""Panels of a virtual Pixhawk; for other aircraft the events."""
-PLACES, ATTITUDE = ("pose", "setpoint"), ("roll", "pitch", "yaw")
+STATES = {
+    "event": ("event", "code"),
+    "board event": ("board_event", "code"),
+    "armed": ("autopilot_state", "armed"),
+    "mode": ("autopilot_state", "mode"),
+}
+"""Streams and columns of the state panel, by label; an autopilot has the last two."""
+PLACES, ATTITUDE = ("pose", "setpoint"), {"roll": "x", "pitch": "y", "yaw": "z"}
 
 
-def layout(aircraft: Sequence[str] = ("0",), prefix: str = "") -> str:
-    """As JSON for import in Foxglove. `aircraft`: their names in topics; `prefix` begins the streams of the first."""
+def layout(aircraft: Sequence[str] = ("0",), prefix: str = "", present: Container[str] | None = None) -> str:
+    """As JSON for import in Foxglove. `aircraft`: their names in topics; plots and states are of the first, whose
+    streams begin with `prefix`. `present`: the topics of one log; the layout names no others."""
+
+    def there(name: str) -> bool:
+        return present is None or name in present
+
     first = aircraft[0]
+    once = (f"/{prefix}{kind}" for kind in (TERRAIN, OBJECTS))
+    own = (topic(name, kind) for name in aircraft for kind in ("shape", "path"))
+    setpoints = (topic(name, "setpoint") for name in aircraft)
     drawn = {
-        f"/{prefix}{TERRAIN}": BaseRendererSceneUpdateTopicSettings(visible=True),
+        **{name: BaseRendererSceneUpdateTopicSettings(visible=True) for name in (*once, *own) if there(name)},
         **{
-            topic(name, kind): BaseRendererSceneUpdateTopicSettings(visible=True)
-            for name in aircraft
-            for kind in ("shape", "path")
-        },
-        **{
-            topic(name, "setpoint"): BaseRendererPoseTopicSettings(visible=True, type="axis", axis_scale=0.5)
-            for name in aircraft
+            name: BaseRendererPoseTopicSettings(visible=True, type="axis", axis_scale=0.5)
+            for name in setpoints
+            if there(name)
         },
     }
     view = ThreeDeePanel(
@@ -59,13 +68,28 @@ def layout(aircraft: Sequence[str] = ("0",), prefix: str = "") -> str:
             topics=drawn,
         ),
     )
-    world = MapPanel(title="Map", config=MapConfig(follow_topic=topic(first, "location"), zoom_level=17.0))
-    places = {f"{kind} {axis}": f"{topic(first, kind)}.pose.position.{axis}" for kind in PLACES for axis in "xyz"}
-    angles = {angle: f"{prefix}truth.{angle}_rad" for angle in ATTITUDE}
+    location = topic(first, "location")
+    world = MapPanel(title="Map", config=MapConfig(follow_topic=location if there(location) else None, zoom_level=17.0))
+    places = {
+        f"{kind} {axis}": f"{topic(first, kind)}.pose.position.{axis}"
+        for kind in PLACES
+        if there(topic(first, kind))
+        for axis in "xyz"
+    }
+    angles = {
+        angle: f"{topic(first, 'attitude')}.{axis}"
+        for angle, axis in ATTITUDE.items()
+        if there(topic(first, "attitude"))
+    }
+    # The streams of a part have the rows of all its aircraft.
     states = StateTransitionsPanel(
         title="States",
         config=StateTransitionsConfig(
-            paths=[StateTransitionsSeries(value=f"{prefix}{path}", label=path) for path in STATES]
+            paths=[
+                StateTransitionsSeries(value=f"{prefix}{stream}{{vehicle==0}}.{column}", label=label)
+                for label, (stream, column) in STATES.items()
+                if there(f"{prefix}{stream}")
+            ]
         ),
     )
     texts = LogPanel(title="Log", config=LogConfig(topic_to_render=LOG_TOPIC, show_name=True))

@@ -1,6 +1,7 @@
 """Topics of Foxglove's well-known schemas, derived from a flight's rows, for a log or a live view.
 
     /aircraft/NAME/tf         FrameTransforms, `world` to `aircraft/NAME`: ENU to FLU
+    /aircraft/NAME/attitude   Vector3: roll, pitch and yaw in rad as x, y and z
     /aircraft/NAME/pose       PoseInFrame                /aircraft/NAME/setpoint   PoseInFrame
     /aircraft/NAME/location   LocationFix                /aircraft/NAME/shape      SceneUpdate, once
     /aircraft/NAME/path       SceneUpdate, flown so far  /terrain                  SceneUpdate, once
@@ -27,6 +28,7 @@ from foxglove.channels import (
     LogChannel,
     PoseInFrameChannel,
     SceneUpdateChannel,
+    Vector3Channel,
 )
 from foxglove.messages import (
     FrameTransform,
@@ -41,7 +43,7 @@ from foxglove.messages import (
 )
 
 from aeroloop.core import geodesy
-from aeroloop.core.frames import Quat, Vec3, quat_from_euler
+from aeroloop.core.frames import Quat, Vec3, euler_from_quat, quat_from_euler
 from aeroloop.core.shape import Shape
 from aeroloop.core.signals import NS, Event, Origin
 from aeroloop.core.stream import SETPOINT, Stream, Track
@@ -258,7 +260,7 @@ class _Aircraft:
         self._epoch_ns = 0
         self._tf = FrameTransformsChannel(topic(name, "tf"), context=context)
         self._shape = SceneUpdateChannel(topic(name, "shape"), context=context)
-        self._pose = self._path = self._location = self._setpoint = None
+        self._pose = self._attitude = self._path = self._location = self._setpoint = None
         self._pose_due, self._location_due = _Due(POSE_HZ), _Due(LOCATION_HZ)
         self._setpoint_due, self._path_due = _Due(SETPOINT_HZ), _Due(1 / PATH_POINT_S)
         self._points: list[Point3] = []
@@ -267,6 +269,7 @@ class _Aircraft:
         truth, setpoint = columns.get("truth", ()), columns.get(part.setpoint.stream, ())
         if "x_m" in truth:
             self._pose = PoseInFrameChannel(topic(name, "pose"), context=context)
+            self._attitude = Vector3Channel(topic(name, "attitude"), context=context)
             self._path = SceneUpdateChannel(topic(name, "path"), context=context)
             self._pos_of = itemgetter(*map(truth.index, ("x_m", "y_m", "z_m")))
             self._quat_of = itemgetter(*map(truth.index, ("qw", "qx", "qy", "qz"))) if "qw" in truth else None
@@ -281,7 +284,7 @@ class _Aircraft:
 
     @property
     def channels(self) -> tuple[Any, ...]:
-        return self._tf, self._shape, self._pose, self._path, self._location, self._setpoint
+        return self._tf, self._shape, self._pose, self._attitude, self._path, self._location, self._setpoint
 
     def show(self, epoch_ns: int) -> None:
         self._epoch_ns = epoch_ns
@@ -294,7 +297,7 @@ class _Aircraft:
 
     def take_truth(self, row: Row) -> None:
         t_s = row[0]
-        if not self._pose_due.is_due(t_s) or self._pose is None or self._path is None:
+        if not self._pose_due.is_due(t_s) or self._pose is None or self._attitude is None or self._path is None:
             return
         pos_m: Vec3 = self._pos_of(row)
         quat: Quat = self._quat_of(row) if self._quat_of is not None else scene.LEVEL
@@ -307,6 +310,8 @@ class _Aircraft:
         self._pose.log(
             PoseInFrame(timestamp=time, frame_id=self._part.frame, pose=scene.pose(pos_m, quat)), log_time=at_ns
         )
+        roll, pitch, yaw = euler_from_quat(quat)  # for plots, which show fields of messages
+        self._attitude.log(Vector3(x=roll, y=pitch, z=yaw), log_time=at_ns)
         if self._location is not None and self._location_due.is_due(t_s) and self._part.origin is not None:
             lat_deg, lon_deg, alt_m = geodesy.geodetic(self._part.origin, pos_m)
             fix = LocationFix(timestamp=time, frame_id=self._frame, latitude=lat_deg, longitude=lon_deg, altitude=alt_m)
