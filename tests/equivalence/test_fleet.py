@@ -117,6 +117,14 @@ def test_each_of_several_tiltrotors_has_its_board_and_its_random_streams(rung: s
     assert not (second.column("sensors", "x_m") - 5.0 == first.column("sensors", "x_m")).any()
 
 
+def test_on_sil_too_each_aircraft_of_a_fleet_has_the_rows_that_it_has_alone() -> None:
+    fleet = plan("mixed-fleet", "duration_s=0.2", 'loop="sil"')
+    assert all(part.loop == "sil" for part in fleet.parts)
+    hashes = [log_sha256(own) for own in fly_inline(fleet).logs]
+    assert hashes == [log_sha256(fly_inline(part).logs[0]) for part in fleet.parts]
+    assert len(set(hashes)) == len(fleet.parts)
+
+
 def test_several_multirotors_have_a_board_each() -> None:
     several = plan("quad-law-hover", "duration_s=0.5", "vehicle.count=2")
     hashes = [log_sha256(own) for own in fly_inline(several).logs]

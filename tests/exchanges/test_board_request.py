@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -86,11 +88,11 @@ class Hovering:
     def measured(self) -> tuple[float, ...]:
         return (0.0,) * SENSOR_COUNT
 
-    def say(self, event: Event, value: float) -> None:
+    def log_event(self, event: Event, value: float) -> None:
         self.events.append((event, value))
 
 
-def flown(line: Line) -> tuple[BoardRequest, Hovering]:
+def flown(line: Line, notify: Callable[[str], None] = lambda text: None) -> tuple[BoardRequest, Hovering]:
     vehicle = Hovering()
     settings = Settings(
         bounds=Bounds(low=(-1e3,) * COMMAND_COUNT, high=(1e3,) * COMMAND_COUNT, step=(1e3,) * COMMAND_COUNT),
@@ -98,6 +100,7 @@ def flown(line: Line) -> tuple[BoardRequest, Hovering]:
         period_ns=PERIOD_NS,
         end_ns=60 * NS,
         silence_ns=NS,
+        notify=notify,
     )
     config = LinkConfig()
     link = Impaired(line, inbound=config.to_plant, outbound=config.to_board, clock_ns=lambda: vehicle.t_ns, seed=1)
@@ -107,8 +110,10 @@ def flown(line: Line) -> tuple[BoardRequest, Hovering]:
 
 def test_what_a_board_sent_before_it_was_heard_is_not_answered() -> None:
     line = Line(b"".join(cycle(12 * number) for number in range(166)))  # two seconds of them, more than one read
-    exchange, _ = flown(line)
+    told: list[str] = []
+    exchange, _ = flown(line, told.append)
     exchange.await_ready(5.0, lambda: False)
+    assert not told
     assert line.hellos() == 1, "one start is taken, the newest"
     exchange.serve()
     assert line.answers() == 0
@@ -143,13 +148,15 @@ def test_of_requests_that_piled_up_in_flight_the_newest_is_answered_and_the_othe
 def test_a_board_that_never_falls_silent_flies_all_the_same() -> None:
     class Babbler(Line):
         def poll(self) -> bytes:
-            self.add(cycle(0))
-            return super().poll()
+            return cycle(0)  # and its descriptor stays readable
 
     line = Babbler(cycle(0))
-    exchange, _ = flown(line)
+    told: list[str] = []
+    exchange, _ = flown(line, told.append)
     exchange.await_ready(30.0, lambda: False)
     assert line.hellos() == 1
+    (words,) = told
+    assert re.search(r"the board on line:// has not paused for half a control period in \d+ bytes \(301 reads\)", words)
 
 
 def test_a_board_that_only_asks_is_told_apart_from_one_that_says_nothing() -> None:

@@ -20,7 +20,8 @@ from aeroloop.core.signals import NS, Event, ResetCause
 from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
-from aeroloop.exchanges import board_period
+from aeroloop.exchanges import numbered_periods
+from aeroloop.exchanges.board_period import BoardPeriod
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
@@ -242,7 +243,7 @@ def test_an_answer_of_before_does_not_count() -> None:
 
 
 def test_a_board_that_never_ends_its_period_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_period, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(BoardPeriod, "patience_s", 0.0)
     bench = Bench(plan(), ScriptedBoard())
     bench.board.ends = False
     with pytest.raises(LinkError, match=r"the board has not ended control period 0 within 0 s \(at 0.00 s"):
@@ -265,7 +266,7 @@ class MuteBoard(ScriptedBoard):
 
 
 def test_a_board_that_never_speaks_is_named_and_one_that_greets_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_period, "POLL_S", 0.01)
+    monkeypatch.setattr(numbered_periods, "POLL_S", 0.01)
     mute = MuteBoard()
     bench = Bench(plan(), mute)
     says = r"no start message from the board over scripted:// within 0.05 s; is it running\?"
@@ -327,7 +328,7 @@ def test_what_a_board_still_tells_of_a_flight_before_is_not_logged() -> None:
 
 
 class Babbler(MuteBoard):
-    """There is always something to read; it is never a message."""
+    """There is always the same to read."""
 
     def __init__(self, noise: bytes) -> None:
         super().__init__()
@@ -340,12 +341,13 @@ class Babbler(MuteBoard):
         return self._noise
 
 
-def test_bytes_that_are_no_message_are_no_sign_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_period, "PATIENCE_S", 0.01)
-    babbler = Babbler(b"\x7e noise \x7e")
-    with pytest.raises(LinkError, match="the board has not ended control period 0"):
-        Bench(plan(), babbler).fly()
-    babbler.close()
+def test_neither_noise_nor_one_command_for_ever_ends_a_control_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BoardPeriod, "patience_s", 0.01)
+    for sent in (b"\x7e noise \x7e", BoardEnd().servos(Servos(0, (0.0, 0.0, 0.0, 0.5), 0.0))):
+        babbler = Babbler(sent)
+        with pytest.raises(LinkError, match="the board has not ended control period 0"):
+            Bench(plan(), babbler).fly()
+        babbler.close()
     swallowed = Babbler(b"")  # as by a line that loses everything
     with pytest.raises(LinkError, match="no start message from the board"):
         Bench(plan(), swallowed).exchange.await_ready(0.01, lambda: False)

@@ -1,10 +1,13 @@
-"""How the supervisor ends a process: one that makes progress is waited for; our own kill is no fault of the process."""
+"""How the supervisor ends processes: one that makes progress is waited for, our own kill is no fault of the process,
+and links close after the log is complete."""
 
 from __future__ import annotations
 
+import itertools
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +78,89 @@ def test_one_that_does_nothing_is_stopped_and_that_is_not_called_its_fault(ended
         "the recorder process made no progress for 5 s after the flight and was stopped: the log may be incomplete"
     )
     assert "killed" not in str(verdict)
+
+
+class Waiting:
+    """A process that notes when it ends: at SIGTERM, or, if it `keeps` its link, at the order to close that."""
+
+    def __init__(self, role: Role, line: socket.socket, noted: list[str], *, keeps: bool) -> None:
+        self._role, self._line, self._noted, self._keeps = role, line, noted, keeps
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and self._keeps:
+            try:
+                word = self._line.recv(64, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return None
+            if word == b"close":
+                self._end("closed its link")
+        return self.returncode
+
+    def terminate(self) -> None:
+        if self._keeps:
+            self._noted.append(f"{self._role.name} wrote its last rows")
+            self._line.send(b'{"kind": "done"}')
+        else:
+            self._end("ended")
+
+    def wait(self) -> None: ...
+    def kill(self) -> None:
+        self._end("was killed")
+
+    def _end(self, how: str) -> None:
+        self.returncode = 0
+        self._noted.append(f"{self._role.name} {how}")
+
+
+ROLES = (
+    Role("plant", "plant"),
+    Role("recorder", "recorder"),
+    Role("camera", "camera", ends_by_recorder=True),
+    Role("router", "router", holds_link=True),
+    Role("board", "board"),
+)
+
+
+@pytest.fixture
+def taken_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], list[str]]]:
+    """What the processes of a flight note while it is taken down; `done`: the plant has completed it."""
+    now_s = itertools.count()
+    monkeypatch.setattr(supervisor.time, "monotonic", lambda: 1e-3 * next(now_s))
+    monkeypatch.setattr(supervisor.time, "sleep", lambda seconds: None)
+    with ExitStack() as lines:
+
+        def take_down(done: bool) -> list[str]:
+            noted: list[str] = []
+            flight: Any = Flight.__new__(Flight)
+            flight._out, flight._signals, flight._kept_ends, flight._children = tmp_path, [], {}, {}
+            for role in ROLES:
+                ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                ours, theirs = map(lines.enter_context, ends)
+                keeps = done and role.name in ("plant", "router")
+                flight._children[role.name] = Child(Process(role), Waiting(role, theirs, noted, keeps=keeps), ours)
+            if done:
+                flight._children["plant"].messages.append({"kind": "done"})
+            flight._take_down()
+            return noted
+
+        yield take_down
+
+
+def test_links_close_after_the_recorder_has_finished(taken_down: Callable[[bool], list[str]]) -> None:
+    """PX4 spins once its link has ended, and would take the processor from those that still write."""
+    assert taken_down(True) == [
+        "router wrote its last rows",
+        "board ended",
+        "recorder ended",
+        "camera ended",
+        "router closed its link",
+        "plant closed its link",
+    ]
+
+
+def test_a_plant_that_has_not_completed_its_flight_ends_before_the_recorder(
+    taken_down: Callable[[bool], list[str]],
+) -> None:
+    ended = [f"{name} ended" for name in ("plant", "router", "board", "recorder", "camera")]
+    assert taken_down(False) == ended

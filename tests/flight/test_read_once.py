@@ -28,12 +28,13 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> list[str
     return calls
 
 
+@pytest.mark.parametrize("link", ["memory://", "loopback://"])  # in the plant's process, and with one of its own
 def test_a_flight_loads_its_scenario_once_and_decodes_its_log_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    link: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads = counted(monkeypatch, scenario_files, "of_table")
     decodes = counted(monkeypatch, log, "_read")
-    short = ("--set", "duration_s=0.1", "--set", "checks=[]", "--link", "memory://")
+    short = ("--set", "duration_s=0.1", "--set", "checks=[]", "--link", link)
     flown = CliRunner().invoke(app, ["fly", "tiltrotor-spiral", *short, "--out", str(tmp_path / "run")])
     assert flown.exit_code == 0, flown.output
     assert {"summary.json", "report.html"} <= {path.name for path in (tmp_path / "run").iterdir()}

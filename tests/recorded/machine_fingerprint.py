@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import platform
+import shlex
 import shutil
 import subprocess
 from functools import cache
@@ -21,7 +22,7 @@ def fingerprint() -> dict[str, str]:
         "libc": " ".join(platform.libc_ver()),
         **{name: version(name) for name in ("casadi", "mujoco", "numpy", "scipy", "pymap3d", "pygeomag")},
         "arithmetic": _arithmetic(),
-        "compiler": _first_line("gcc", "-dumpfullversion"),
+        "compiler": _host_compiler(),
         "cross_compiler": _first_line("arm-none-eabi-gcc", "-dumpfullversion"),
         "emulator": _first_line("qemu-system-arm", "--version"),
     }
@@ -37,6 +38,18 @@ def _arithmetic() -> str:
     kernels = [np.sin(x), np.exp(x), np.hypot(x, 3.0 * x), a @ a, np.linalg.inv(a), rng.standard_normal(100)]
     parts = [np.array(libm), *(np.ravel(k) for k in kernels)]
     return hashlib.sha256(np.concatenate(parts).astype("<f8").tobytes()).hexdigest()[:16]
+
+
+def _host_compiler() -> str:
+    """Of the compiler that laws are compiled with: gcc's version alone, another one's with its name."""
+    from aeroloop.codegen.run import host_compiler  # only here: revisions without it are flown too
+    from aeroloop.core.errors import ConfigError
+
+    try:
+        compiler = shlex.split(host_compiler())
+    except ConfigError:
+        return "none"
+    return _first_line(*compiler, "-dumpfullversion") or _first_line(*compiler, "--version")
 
 
 def _first_line(*command: str) -> str:

@@ -246,6 +246,10 @@ def record(only: str, lengths: tuple[str, ...], *, missing: bool) -> None:
                         other["flights"].get(flight.name, {}).pop(length, None)
             took_s = time.monotonic() - began_s
             print(f"{flight.name:34} {length:5} {took_s:6.1f} s {flown.factor:6.1f}x {verdict}", flush=True)
+            write(machines)  # after each flight: recording all takes hours
+
+
+def write(machines: list[dict[str, Any]]) -> None:
     for machine in machines:
         machine["flights"] = {name: hashes for name, hashes in sorted(machine["flights"].items()) if hashes}
     RECORDS.write_text(json.dumps({"machines": machines}, indent=1) + "\n")

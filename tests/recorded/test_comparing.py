@@ -7,7 +7,19 @@ from pathlib import Path
 
 import pytest
 import recorded_flights
-from recorded_flights import Both, FailedError, Flight, Flown, Pairs, RefusedError, against, in_pairs, speeds
+from recorded_flights import (
+    Both,
+    FailedError,
+    Flight,
+    Flown,
+    Pairs,
+    RefusedError,
+    against,
+    in_pairs,
+    record,
+    recorded,
+    speeds,
+)
 
 SPIRAL = Flight("tiltrotor-spiral", "mil")
 
@@ -59,6 +71,25 @@ def test_speeds_are_a_table_with_their_spread_whatever_the_hashes(capsys: pytest
     assert first == "| tiltrotor-spiral mil | full | 10.0x | 20.0x | 2.00 | 0.50 | 3.00 | 3 |"
     assert second == "| tiltrotor-spiral mil | full | 4.0x | 2.0x | 0.50 | 0.50 | 0.50 | 1 |"
     assert last == "At least as fast: 1 of 2. Slower: tiltrotor-spiral mil full (0.50)."
+
+
+def test_what_is_recorded_is_written_after_each_flight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = tmp_path / "flights.json"
+    found: list[int] = []
+
+    def fly(flight: Flight, *, full: bool) -> Flown:
+        found.append(sum(len(own["flights"]) for own in recorded()) if records.exists() else 0)
+        if flight == recorded_flights.flights()[2]:
+            raise FailedError("interrupted")
+        return Flown("", {"truth": "1"}, 1.0)
+
+    monkeypatch.setattr(recorded_flights, "RECORDS", records)
+    monkeypatch.setattr(recorded_flights, "fly", fly)
+    with pytest.raises(FailedError, match="interrupted"):
+        record("", ("full",), missing=False)
+    assert found == [0, 1, 2]
+    (own,) = recorded()
+    assert list(own["flights"]) == [flight.name for flight in recorded_flights.flights()[:2]]
 
 
 def test_hashes_that_differ_fail_the_comparison() -> None:

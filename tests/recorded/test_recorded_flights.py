@@ -48,6 +48,11 @@ ALIKE = (
     "tiltrotor-noisy-link sil",  # tiltrotor-noisy-link mil and pil
 )
 """Flights that differ only in settings from others of their rung: behind `make soak`; `make flights` flies them too."""
+OF_PIXELS = tuple(f"quad-landing{name} {rung}" for name in ("", "-moving") for rung in ("mil", "sil"))
+"""Recorded short only, before the camera sees the pad: the whole flight follows the images, and these depend on the
+renderer, which the fingerprint does not name. `make flights` compares them with the revision that recorded last."""
+NOT_YET = ("fixedwing-operator mil", "fixedwing-paper mil", "fixedwing-paper sil")
+"""Recorded short only; `make record ARGS="--missing --length full"` adds them (10 and 30 minutes of flight)."""
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +74,10 @@ def base_process(base: Path) -> Iterator[Base]:
 
 
 def test_every_shipped_flight_is_recorded() -> None:
-    known = {name for machine in recorded() for name in machine["flights"]}
-    assert sorted(flight.name for flight in flights()) == sorted(known)
+    shipped = {flight.name for flight in flights()}
+    known = [(name, length) for own in recorded() for name, hashes in own["flights"].items() for length in hashes]
+    assert {name for name, length in known if length == "short"} == shipped
+    assert {name for name, length in known if length == "full"} == shipped - {*OF_PIXELS, *NOT_YET}
 
 
 def test_every_shipped_scenario_that_can_fly_here_in_lockstep_is_flown() -> None:

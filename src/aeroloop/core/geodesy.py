@@ -40,6 +40,12 @@ def radii_m(lat_rad: float) -> tuple[float, float]:
     return prime_m, prime_m * (1.0 - E2) / w2
 
 
+def span_m(lat_rad: float, east_rad: float, north_rad: float) -> tuple[float, float]:
+    """Lengths of a small span of longitude and of one of latitude on the ellipsoid."""
+    prime_m, meridian_m = radii_m(lat_rad)
+    return east_rad * prime_m * math.cos(lat_rad), north_rad * meridian_m
+
+
 def moved(lat_deg: float, lon_deg: float, alt_m: float, east_m: float, north_m: float) -> tuple[float, float]:
     """Latitude and longitude a few metres away; at the poles, where east is undefined, the longitude is kept."""
     lat = math.radians(lat_deg)

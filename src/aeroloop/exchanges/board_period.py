@@ -1,47 +1,33 @@
 """Exchange with a board that runs on the plant's clock: each control period it gets numbered sensors and returns
 commands.
 
-Where the plant waits (lockstep, and an emulated board at any pace), time advances when the board reports that the
-period's work is done. Otherwise the latest command is used, and periods without a command are counted. Over an impaired
-link the plant waits by a baton, since messages of the board may be lost or late.
+Where the plant waits (lockstep, and an emulated board at any pace), it does so by `exchanges/numbered_periods.py`.
+Otherwise the latest command is used, and periods without a command are counted.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from aeroloop.core.errors import ConfigError, LinkError
-from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.operator import OperatorCommand
 from aeroloop.core.signals import NS, Event
-from aeroloop.core.waiting import readable
 from aeroloop.core.wing_signals import Step
-from aeroloop.exchanges.board_faults import passed_on
+from aeroloop.exchanges.numbered_periods import NumberedPeriods, PeriodSettings, await_bytes
 from aeroloop.exchanges.operator import OperatorLine
 from aeroloop.exchanges.wire import Wire
-from aeroloop.links.base import Link
 from aeroloop.protocols.board import BoardReport, MissingReports, Start
-from aeroloop.protocols.handshake import Claim, Presence, objection
+from aeroloop.protocols.handshake import Claim
 from aeroloop.protocols.interface import WING
-from aeroloop.protocols.wing import CYCLES, Done, FromBoard, Goal, PlantEnd, Servos
+from aeroloop.protocols.wing import Done, FromBoard, Goal, PlantEnd, Servos
 from aeroloop.sensors.collect import Readings
-from aeroloop.sim.exchange import Row, Stopped
+from aeroloop.sim.exchange import Stopped
 
 Publish = Callable[..., None]
-COUNTERS_PERIOD_NS = NS
-PATIENCE_S = 30.0
-"""Wall time after which a board that does not end a control period in lockstep counts as hung."""
-POLL_S = 0.2
 MOST_COMMANDED = 3
 """Maximum number of times the ground sends a goal while the board keeps loitering."""
 COMMAND_AGAIN_NS = NS
-NOT_WHILE_WAITING = (
-    "in lockstep and on pil, time waits for every message, so none may be lost or late; give the scenario an "
-    "impairment to switch from, or fly mil or sil with --pace real"
-)
 
 
 class Flown(Protocol):
@@ -63,32 +49,21 @@ class MissionRequest:
     linger_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    period_ns: int
-    end_ns: int
-    waits: bool  # for the board's message that a period's work is done
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(PeriodSettings):
     paced: bool  # by the wall clock
-    silence_ns: int = NS  # simulated time without a message after which a board that is not waited for has failed
-    expected_image: int = 0  # image hash that the board must report; 0 accepts any
-    board: str = "board"
 
 
-def _await_bytes(link: Link) -> float:
-    """Wait for a moment, or until bytes are readable; returns the time waited in s."""
-    began_s = time.monotonic()
-    if link.fileno() < 0:  # a board in this process, which has answered or never will
-        time.sleep(POLL_S)
-    else:
-        readable([link.fileno()], POLL_S)
-    return min(time.monotonic() - began_s, POLL_S)  # time for which the whole bench is suspended does not count
-
-
-class BoardPeriod:
+class BoardPeriod(NumberedPeriods[Settings, PlantEnd]):
     """One board on one link. Rows go to `sensors`, `command` and `link`; the board's reports go to streams of the same
     name."""
 
-    cuts = True  # a control period need not be a multiple of the vehicle's step
+    interface = WING
+    patience_s = 30.0
+    unswitchable = (
+        "in lockstep and on pil, time waits for every message, so none may be lost or late; give the scenario an "
+        "impairment to switch from, or fly mil or sil with --pace real"
+    )
 
     def __init__(
         self,
@@ -100,31 +75,15 @@ class BoardPeriod:
         publish: Mapping[str, Publish],
         operator: OperatorLine,
     ) -> None:
-        self._operator = operator
-        self._vehicle, self._link, self._bare = vehicle, wire.link, wire.bare
-        self._faults, self._barrier = wire.faults, wire.barrier
-        self._settings, self._mission_request, self._readings, self._publish = (
-            settings,
-            mission_request,
-            readings,
-            publish,
-        )
+        super().__init__(vehicle, wire, settings, PlantEnd())
+        self._operator, self._mission_request = operator, mission_request
+        self._readings, self._publish = readings, publish
         self._inbox = vehicle.tap()
-        self.locked = True
-        self.over = False
-        self.protocol = PlantEnd()
-        self._presence = Presence(settings.period_ns)
-        self._started = False
-        self.command: Row | None = None
-        self.cycle = -1  # the current control period
-        self._next_ns = 0
         self._woken_ns = 0
-        self._answered = self._done = -1
         self._goals = 0
         self._command_ns = mission_request.command_at_ns
         self._step = Step.LOITER
         self._arrived_ns = -1
-        self._received_ns = self._counters_ns = 0
 
     def await_ready(self, timeout_s: float, stopped: Stopped) -> None:
         """Time starts with the board's start message: on some links the board cannot be reached before."""
@@ -135,11 +94,8 @@ class BoardPeriod:
             if self._look_for_start(self._bare.poll()):
                 continue
             if waited_s >= timeout_s:
-                raise LinkError(
-                    f"no start message from the {self._settings.board} over {self._bare.url} within {timeout_s:g} s; "
-                    "is it running?"
-                )
-            waited_s += _await_bytes(self._bare)
+                raise self._no_start(timeout_s)
+            waited_s += await_bytes(self._bare)
 
     def _look_for_start(self, chunk: bytes) -> bool:
         """Whether the bytes contain any message. Other messages belong to a previous flight: an external board may not
@@ -177,16 +133,10 @@ class BoardPeriod:
         t_ns, settings = self._vehicle.t_ns, self._settings
         self._readings.add(self._inbox)
         self._inbox.clear()
-        if t_ns >= self._counters_ns:
-            self._counters_ns = (t_ns // COUNTERS_PERIOD_NS + 1) * COUNTERS_PERIOD_NS
-            self._note_counters()
+        self._count_each_second()
         received = not settings.waits and self._receive(self._link.poll())
-        on_its_own = not settings.waits and self._barrier is None
-        if on_its_own and not received and t_ns - self._received_ns > settings.silence_ns:
-            raise LinkError(
-                f"the {settings.board} has sent nothing on {self._link.url} for {settings.silence_ns / NS:g} s "
-                f"(at {t_ns / NS:.2f} s of the flight)"
-            )
+        if not settings.waits and self._barrier is None and not received:
+            self._check_silence()
         if t_ns >= self._next_ns and not self._vehicle.ended and t_ns < settings.end_ns:
             # It has loitered at the goal for long enough; checked at the end of a period, independent of other
             # aircraft.
@@ -195,45 +145,8 @@ class BoardPeriod:
                 self._next_ns += settings.period_ns
                 self._send(t_ns)
 
-    def settle(self, stopped: Stopped) -> None:
-        """Wait until the board reports that this period's work is done, or has returned the baton."""
-        if self._barrier is not None and not self._vehicle.ended and self._vehicle.t_ns < self._settings.end_ns:
-            self._barrier.settle(self._vehicle.t_ns)
-        waited_s = 0.0
-        while self._settings.waits and self._done < self.cycle and not stopped():
-            if self._receive(self._link.poll()):
-                waited_s = 0.0
-            elif waited_s >= PATIENCE_S:
-                raise LinkError(
-                    f"the {self._settings.board} has not ended control period {self.cycle} within {PATIENCE_S:g} s "
-                    f"(at {self._vehicle.t_ns / NS:.2f} s of the flight)"
-                )
-            else:
-                waited_s += _await_bytes(self._link)
-
-    def switch(self, switch: Switch) -> Switched:
-        if self._faults is None:
-            raise ConfigError(f"{switch.target}: {NOT_WHILE_WAITING}")
-        return self._faults.switch(switch)
-
-    @property
-    def boards_fail(self) -> bool:
-        return self._barrier is not None
-
-    def switch_board(self, switch: Switch) -> Switched:
-        return passed_on(switch, self._barrier)
-
-    def finish(self) -> None:
-        self._note_counters()
-        if self._barrier is not None:
-            self._barrier.close()
-
-    def close(self) -> None:
-        self._link.close()
-
     def _send(self, t_ns: int) -> None:
-        if self.cycle >= 0 and self._answered < self.cycle:
-            self._vehicle.log_event(Event.SENSORS_LOST, self.cycle)
+        self._note_unanswered()
         self.cycle += 1
         sensors = self._readings.take(self.cycle, t_ns)
         out = self.protocol.sensors(sensors)
@@ -284,11 +197,11 @@ class BoardPeriod:
         t_s = self._vehicle.t_ns / NS
         match message:
             case Servos(cycle, command, latency_s):
-                if (number := self._number(cycle)) > self._answered:
-                    self._answered, self.command = number, command
-                    self._publish["command"](t_s, *command, number, latency_s)
+                if self._answers(cycle):
+                    self.command = command
+                    self._publish["command"](t_s, *command, self._answered, latency_s)
             case Done(cycle, _):
-                self._done = max(self._done, self._number(cycle))
+                self._ends(cycle)
             case BoardReport("user_answer", row):
                 self._operator.take(self._vehicle.t_ns, row)
             case BoardReport(stream, row):
@@ -300,21 +213,8 @@ class BoardPeriod:
             case Start(Claim() as claim):
                 self._check_start(claim)
 
-    def _check_start(self, claim: Claim) -> None:
-        """Check the start message of a board; a second one from the same board is a restart."""
-        reason = objection(WING, claim, self._settings.expected_image)
-        if reason:
-            raise LinkError(reason)
-        self._started = True
-        if self._presence.restarted(claim, self._vehicle.t_ns):
-            self.protocol.new_board()
-            self._operator.restarted(self._vehicle.t_ns)
-            self._vehicle.log_event(Event.BOARD_RESTARTED, claim.cause)
-
-    def _number(self, cycle: int) -> int:
-        """The number of a control period from its last sixteen bits; -1 if that period has not begun."""
-        behind = (self.cycle - cycle) % CYCLES
-        return self.cycle - behind if behind < CYCLES // 2 else -1
+    def _note_restart(self) -> None:
+        self._operator.restarted(self._vehicle.t_ns)
 
     def _note_mission(self, step: Step) -> None:
         if step == Step.ARRIVED and self._step != Step.ARRIVED:

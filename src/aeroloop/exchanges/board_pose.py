@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS
-from aeroloop.exchanges.board_values import BoardValues, Flown
+from aeroloop.exchanges.board_values import BoardValues
+from aeroloop.exchanges.numbered_periods import Flown
 from aeroloop.links.base import Link
 from aeroloop.protocols.pose import Motors, PoseCounters, PoseFormat, PoseIn, RotorSpeeds, decode
 from aeroloop.protocols.pose_sets import BITS_PER_BYTE

@@ -58,6 +58,7 @@ class Settings:
     speed: float = 1.0  # simulated seconds a second
     expected_image: int = 0  # image hash that the board must report; 0 accepts any
     board: str = "board"
+    notify: Callable[[str], None] = lambda text: None  # message to the user
 
 
 class BoardRequest:
@@ -101,6 +102,11 @@ class BoardRequest:
                     start = message if isinstance(message, Start) else start
             endless = stale_B > MOST_STALE_B or reads > MOST_STALE_READS
             if start is not None and (endless or not self._readable(quiet_s)):
+                if endless:
+                    self._settings.notify(
+                        f"the {self._settings.board} on {self._bare.url} has not paused for half a control period in "
+                        f"{stale_B} bytes ({reads} reads); the flight starts, and may answer stale requests"
+                    )
                 self._check_start(start)
                 return
             if start is None:

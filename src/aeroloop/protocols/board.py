@@ -39,6 +39,8 @@ HELLO_FRAME = _hello_frame(TILTROTOR)
 LATEST_CYCLES = 8
 """Messages later than this count as duplicates."""
 
+CYCLES = 1 << 16
+"""Control periods of a board on the plant's clock are counted modulo this."""
 MOST_AHEAD = 127
 """Half of the sequence numbers of the board's reports: a number that seems further ahead is behind."""
 

@@ -21,13 +21,11 @@ from dataclasses import dataclass
 from aeroloop.core.common_streams import TASK_TIMES
 from aeroloop.core.signals import Event, ResetCause, Task
 from aeroloop.protocols import interface
-from aeroloop.protocols.board import MOST_AHEAD, BoardReport, MissingReports, Start
+from aeroloop.protocols.board import CYCLES, MOST_AHEAD, BoardReport, MissingReports, Start
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.handshake import Claim
 from aeroloop.protocols.interface import BOARD_EVENTS, Interface, Message
 
-CYCLES = 1 << 16
-"""Control periods are counted modulo this."""
 MOST_VALUES, MOST_COMMANDS = 60, 28
 """Of a board with firmware: what fits one frame of a control period, however many of its bytes are escaped."""
 LONGEST_DATA = 4 + 4 * MOST_VALUES

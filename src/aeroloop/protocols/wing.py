@@ -20,13 +20,11 @@ from aeroloop.core.wing_signals import (
     WingSensors,
 )
 from aeroloop.protocols import interface
-from aeroloop.protocols.board import MOST_AHEAD, BoardReport, MissingReports, Start
+from aeroloop.protocols.board import CYCLES, MOST_AHEAD, BoardReport, MissingReports, Start
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.handshake import Claim
 from aeroloop.protocols.interface import DEGREES, WING
 
-CYCLES = 1 << 16
-"""Control periods are counted modulo this."""
 NUMBERS = 1 << 8
 """User commands are counted modulo this."""
 LONGEST_FROM_BOARD = WING.longest("board")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
-from aeroloop.core.geodesy import radii_m
+from aeroloop.core.geodesy import span_m
 from aeroloop.world import terrain_generator as generator
 from aeroloop.world.terrain import Grid
 from aeroloop.world.terrain_files import Elevations, read_arrays, read_elevations
@@ -200,9 +200,7 @@ def cut(
 
 def _step_m(step_deg: tuple[float, float], lat_deg: float) -> tuple[float, float]:
     """Distance between points on the WGS-84 ellipsoid, to the east and to the north."""
-    lat = math.radians(lat_deg)
-    prime_m, meridian_m = radii_m(lat)
-    return math.radians(step_deg[0]) * prime_m * math.cos(lat), math.radians(step_deg[1]) * meridian_m
+    return span_m(math.radians(lat_deg), math.radians(step_deg[0]), math.radians(step_deg[1]))
 
 
 class _Axis:

@@ -66,6 +66,7 @@ def request_settings(context: ExchangeContext) -> board_request.Settings:
         speed=scenario.speed,
         expected_image=context.launch.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",
+        notify=context.notify,
     )
 
 

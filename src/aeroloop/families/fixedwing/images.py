@@ -20,7 +20,7 @@ from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import GRAVITY_M_S2
-from aeroloop.core.geodesy import radii_m
+from aeroloop.core.geodesy import radii_m, span_m
 from aeroloop.core.scenario import narrowed
 from aeroloop.core.scenario_files import find, load, of_table
 from aeroloop.core.signals import WATCHDOG_PERIODS
@@ -140,14 +140,15 @@ def _place(home: Home) -> list[str]:
     lat = math.radians(home.lat_deg)
     step = math.radians(1.0 / DEGREES)
     prime_m, meridian_m = radii_m(lat)
+    east_m, north_m = span_m(lat, 1.0, 1.0)
     x, y, _ = Earth(home).field_W_T((0.0, 0.0, 0.0))
     return [
         f"#define HOME_LAT_1E7 {round(home.lat_deg * DEGREES)}",
         f"#define HOME_LON_1E7 {round(home.lon_deg * DEGREES)}",
         _number("EARTH_M", math.sqrt(prime_m * meridian_m)),
-        _number("PLACE_EAST_M", prime_m * math.cos(lat) * step),
+        _number("PLACE_EAST_M", east_m * step),
         _number("PLACE_EAST_BY_LAT_M", -meridian_m * math.sin(lat) * step**2),
-        _number("PLACE_NORTH_M", meridian_m * step),
+        _number("PLACE_NORTH_M", north_m * step),
         _number("PLACE_NORTH_BY_LON2_M", 0.5 * prime_m * math.sin(lat) * math.cos(lat) * step**2),
         _number("FIELD_AZIMUTH_RAD", math.atan2(y, x)),
     ]
