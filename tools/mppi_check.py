@@ -1,9 +1,10 @@
 """Compares packaged rollouts on CPU and GPU bit by bit, flies with them in real time, and prints times of a cycle.
 
-`python3 check.py [--cpu-only] [--seconds S] [--rollouts N]` in a folder written by `python -m tools.mppi_package`.
-Needs Python 3.11, numpy, gcc and, for the GPU, nvcc with a device. The flight has two processes, the plant (design
-model) and the board (law), with the board protocol on a pseudo-terminal; the plant's time is the wall clock's, so that
-the time of the law delays its command as in a flight. Exit status 0 if all bits are equal and no flight is lost.
+`python3 check.py [--cpu-only] [--seconds S] [--rollouts N] [--cpu-rollouts N]` in a folder written by
+`python -m tools.mppi_package`. Needs Python 3.11, numpy, gcc and, for the GPU, nvcc with a device. The flight has two
+processes, the plant (design model) and the board (law), with the board protocol on a pseudo-terminal; the plant's time
+is the wall clock's, so that the time of the law delays its command as in a flight. Exit status 0 if all bits are equal
+and no flight is lost.
 """
 
 from __future__ import annotations
@@ -247,6 +248,7 @@ def main() -> int:
     parser.add_argument("--cpu-only", action="store_true", help="compare 8 lanes with 16 instead")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each flight")
     parser.add_argument("--rollouts", type=int, default=65536, help="of the flight with the GPU")
+    parser.add_argument("--cpu-rollouts", type=int, help="of the flight without it; default: the scenario's")
     parser.add_argument("--no-times", action="store_true", help="without times of a cycle")
     parser.add_argument("--no-flight", action="store_true", help="without flights in real time")
     options = parser.parse_args()
@@ -264,7 +266,7 @@ def main() -> int:
     one = package.rollouts(lanes, COMPARED, threads)
     good = compare(package, plant, one, package.rollouts(other, COMPARED, threads), f"{what} = 16 lanes")
     flown = max(1, threads - 2)  # the plant needs a core, and threads that wait for one another need theirs
-    own = package.rollouts(lanes, package.plan["rollouts"], flown)
+    own = package.rollouts(lanes, options.cpu_rollouts or package.plan["rollouts"], flown)
     if not options.no_flight:
         good &= fly(package, plant, own, options.seconds, f"16 lanes, {flown} threads")
     if not options.no_flight and not options.cpu_only:

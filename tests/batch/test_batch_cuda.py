@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import casadi as ca
@@ -14,9 +15,10 @@ import pytest
 
 from aeroloop.batch import flights
 from aeroloop.batch.loop import Call, Loop, source
+from aeroloop.campaign import definition
 from aeroloop.codegen import batch, batch_build
 from aeroloop.core.errors import ConfigError
-from tools import batch_package
+from tools import batch_package, batch_philox
 
 GUARD_S = 240
 NVCC = batch_build.cuda_compiler()
@@ -92,20 +94,62 @@ def test_the_cuda_source_has_the_statements_of_the_c_source() -> None:
     assert bodies[0] == bodies[1] and len(bodies[0]) > 2000
 
 
-def check(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "check.py", "--cpu-only"]
+@needs_nvcc
+def test_nvcc_compiles_the_check_vectors(tmp_path: Path) -> None:
+    built = batch_build.cuda_library(batch_philox.CUDA, tmp_path, ("-Werror", "all-warnings"))
+    assert b"aeroloop_philox" in built.read_bytes()
+
+
+def check(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "check.py", "--cpu-only", *options]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False, env=None)
 
 
-def test_a_packaged_batch_checks_itself(tmp_path: Path) -> None:
-    batch_package.write(tmp_path, small_plan())
-    assert json.loads((tmp_path / "plan.json").read_text())["steps"] == 50
-    done = check(tmp_path)
+ROTORPY = {
+    "rotorpy/__init__.py": "",
+    "rotorpy/mesh.stl": "solid",
+    "rotorpy/vehicles/__init__.py": "",
+    "rotorpy/vehicles/crazyflie_params.py": "quad_params = {}",
+    "rotorpy/vehicles/multirotor.py": """
+class Multirotor:
+    initial_state = {"x": [0.0, 0.0, 0.0]}
+    def __init__(self, params): pass
+    def step(self, state, command, step_s): return state
+""",
+    "rotorpy/controllers/__init__.py": "",
+    "rotorpy/controllers/quadrotor_control.py": """
+class SE3Control:
+    def __init__(self, params): pass
+    def update(self, time_s, state, flat): return {}
+""",
+}
+
+
+def test_a_packaged_batch_checks_itself_beside_its_peers(tmp_path: Path) -> None:
+    """With a stand-in for RotorPy, and no crazyflow."""
+    (tmp_path / "wheels").mkdir()
+    with zipfile.ZipFile(tmp_path / "wheels/rotorpy-0-py3-none-any.whl", "w") as wheel:
+        for name, text in ROTORPY.items():
+            wheel.writestr(name, text)
+    folder = tmp_path / "package"
+    batch_package.write(folder, small_plan())
+    batch_package.unpack_peers(folder, tmp_path / "wheels")
+    assert not (folder / "peers/rotorpy/mesh.stl").exists()
+    assert json.loads((folder / "plan.json").read_text())["steps"] == 50
+    done = check(folder, "--peers", "--campaign", "100")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1000 of 1000 flights equal" in done.stdout and "16 lanes, 1 thread" in done.stdout
+    for words in (
+        "Philox, gcc: check vectors equal",
+        "1000 of 1000 flights equal",
+        "crazyflow, processor, 1,024 drones: not here",
+        "campaign: 100 flights of 20 s",
+    ):
+        assert words in done.stdout
+    assert re.search(r"  16 lanes, 1 thread: .* of scalar double C\n", done.stdout)
+    assert re.search(r"  RotorPy, over processor time: .* of scalar double C; .* of 16 lanes, 1 thread", done.stdout)
 
 
-def test_a_difference_in_one_flight_fails_the_check(tmp_path: Path) -> None:
+def test_a_difference_in_one_flight_or_number_fails_the_check(tmp_path: Path) -> None:
     batch_package.write(tmp_path, small_plan())
     text = (tmp_path / "batch.c").read_text()
     spoilt = "\n#if AL_LANES == 1\n  if (flights > 7) metrics[7] += 0.5f;\n#endif\n  *seconds ="
@@ -113,3 +157,17 @@ def test_a_difference_in_one_flight_fails_the_check(tmp_path: Path) -> None:
     done = check(tmp_path)
     assert done.returncode == 1
     assert "999 of 1000 flights equal" in done.stdout and "pos_m: 1 differ, most in flight 7" in done.stdout
+    (tmp_path / "batch.c").write_text(text)
+    drawn = (tmp_path / "philox.c").read_text()
+    (tmp_path / "philox.c").write_text(drawn.replace("AL_PHILOX_ROUNDS", "AL_PHILOX_ROUND(0u)"))
+    done = check(tmp_path)
+    assert done.returncode == 1 and "Philox, gcc: check vectors DIFFER" in done.stdout
+
+
+def test_a_campaign_file_gives_the_draws_of_a_package() -> None:
+    made = batch_package.draws(definition.read("tiltrotor-mass").definition.parameter)
+    assert made == [
+        ("vehicle.scale.mass", "normal", 1.0, 0.01, 0.9, 1.1),
+        ("vehicle.scale.thrust_right", "uniform", 0.985, 1.0, 0.985, 1.0),
+        ("link.to_plant.delay_s", "uniform", 0.0, 0.008, 0.0, 0.008),
+    ]

@@ -9,30 +9,17 @@ import pytest
 
 from aeroloop.codegen import batch_build
 from aeroloop.core.philox import normals, philox
+from tools import batch_philox
 
-SOURCE = """
-#include "batch_runtime.h"
-void words(const uint32_t *counter, const uint32_t *key, uint32_t *out) {
-  const uint32_t key0 = key[0], key1 = key[1];
-  uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-  AL_PHILOX_ROUNDS
-  out[0] = c0; out[1] = c1; out[2] = c2; out[3] = c3;
-}
+SOURCE = (
+    batch_philox.C
+    + """
 void draw(const uint32_t *flight, const uint32_t *seed, uint32_t step, uint32_t stream, al_real *normals) {
   AL_NORMALS(normals, flight, seed, step, 0, stream)
   AL_NORMALS(normals, flight, seed, step, 1, stream)
 }
 """
-ONES = 0xFFFFFFFF
-VECTORS = [  # kat_vectors of Random123, philox4x32 with 10 rounds: counter, key, expected
-    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
-    ((ONES, ONES, ONES, ONES), (ONES, ONES), (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
-    (
-        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
-        (0xA4093822, 0x299F31D0),
-        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
-    ),
-]
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +31,14 @@ def at(array: np.ndarray) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
-@pytest.mark.parametrize(("counter", "key", "expected"), VECTORS)
+@pytest.mark.parametrize(("counter", "key", "expected"), batch_philox.VECTORS)
 def test_check_vectors(
     compiled: ctypes.CDLL, counter: tuple[int, ...], key: tuple[int, int], expected: tuple[int, ...]
 ) -> None:
     c0, c1, c2, c3 = counter
     assert tuple(int(word) for word in philox((c0, c1, c2, c3), key)) == expected
     out = np.zeros(4, np.uint32)
-    compiled.words(at(np.array(counter, np.uint32)), at(np.array(key, np.uint32)), at(out))
+    compiled.aeroloop_philox(at(np.array([*counter, *key], np.uint32)), 1, at(out))
     assert tuple(out.tolist()) == expected
 
 
