@@ -12,6 +12,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
+from batch_code import statements
 
 from aeroloop.batch import flights
 from aeroloop.batch.loop import Call, Loop, source
@@ -84,14 +85,14 @@ def test_without_nvcc_the_message_names_it(tmp_path: Path, monkeypatch: pytest.M
         batch_build.cuda_library("", tmp_path)
 
 
-def test_the_cuda_source_has_the_statements_of_the_c_source() -> None:
+@pytest.mark.parametrize(
+    ("scenario", "count"), [("tiltrotor-spiral", 2000), ("quad-air", 5000), ("fixedwing-circle", 2000)]
+)
+def test_the_cuda_source_has_the_statements_of_the_c_source(scenario: str, count: int) -> None:
     """Both targets compute with the same words; only heads and the entry differ."""
-    loop = flights.plan("tiltrotor-spiral").loop
-    bodies = []
-    for dialect in (batch.LANES, batch.CUDA):
-        text = source(loop, dialect)
-        bodies.append([line for line in text.splitlines() if line.startswith(("    const al_", "    AL_AT"))])
-    assert bodies[0] == bodies[1] and len(bodies[0]) > 2000
+    loop = flights.plan(scenario).loop
+    lanes = statements(loop, batch.LANES)
+    assert lanes == statements(loop, batch.CUDA) and len(lanes) > count
 
 
 @needs_nvcc

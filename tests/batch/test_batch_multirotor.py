@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import platform
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import pytest
+from batch_code import check_vectorised, needs_objdump
 
 from aeroloop.api.flying import fly, verified
 from aeroloop.api.scenarios import named
@@ -168,28 +166,11 @@ def test_a_flight_from_the_ground_and_another_controller_are_refused() -> None:
         flights.plan("quad-wind")
 
 
-@pytest.mark.skipif(
-    platform.machine() != "x86_64" or shutil.which("objdump") is None, reason="reads x86-64 code with objdump"
-)
+@needs_objdump
 def test_every_function_of_the_loop_is_vectorised(plan: flights.Plan, engine: Engine, cache: Path) -> None:
-    built = next(cache.glob("batch-*.so"))  # of `engine`
-    command = ["objdump", "-d", "--no-show-raw-insn", str(built)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    shares = {}
-    for name, code in re.findall(r"<(\w+)[.\w]*>:\n(.*?)(?:\n\n|\Z)", text, re.DOTALL):
-        lines = [line for line in code.splitlines() if "\t" in line]
-        shares[name] = sum(bool(re.search(r"%[xyz]mm", line) and "ss " not in line) for line in lines) / len(lines)
-    hot = ("step", "gust", "covariance", "magnetometer_used", "barometer_used", "fix_used", "control", "al_normals")
-    own = {name: shares[name] for name in hot if name in shares}
-    assert len(own) >= 6 and min(own.values()) > 0.65, own
-
-
-def test_the_cuda_source_has_the_statements_of_the_c_source(plan: flights.Plan) -> None:
-    bodies = []
-    for dialect in (batch.LANES, batch.CUDA):
-        text = source(plan.loop, dialect)
-        bodies.append([line for line in text.splitlines() if line.startswith(("    const al_", "    AL_AT"))])
-    assert bodies[0] == bodies[1] and len(bodies[0]) > 5000
+    own = ("step", "gust", "imu_align", "magnetometer_align", "aligned", "propagated", "covariance", "control", "told")
+    used = ("magnetometer_used", "barometer_used", "fix_used", "watched", "al_normals")
+    check_vectorised(plan.loop, own + used, cache)
 
 
 @pytest.mark.soak

@@ -5,9 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import platform
-import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,14 +13,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
+from batch_code import check_vectorised, needs_objdump
 
 from aeroloop.api.flying import verified
 from aeroloop.api.scenarios import ScenarioPlan, named
 from aeroloop.batch import flights
 from aeroloop.batch.engine import Engine
-from aeroloop.batch.loop import source
 from aeroloop.campaign.worker import flown as flown_of
-from aeroloop.codegen import batch, batch_build
 from aeroloop.codegen.host import c_source
 from aeroloop.core.errors import ConfigError
 from aeroloop.families.tiltrotor import batch as tiltrotor
@@ -56,8 +52,13 @@ def plan() -> flights.Plan:
 
 
 @pytest.fixture(scope="module")
-def engine(plan: flights.Plan, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    return Engine(plan.loop, cache=tmp_path_factory.mktemp("lanes"))
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lanes")
+
+
+@pytest.fixture(scope="module")
+def engine(plan: flights.Plan, cache: Path) -> Engine:
+    return Engine(plan.loop, cache=cache)
 
 
 def rows(count: int, **changes: Any) -> np.ndarray:
@@ -250,16 +251,6 @@ def test_names_and_shapes_are_checked(plan: flights.Plan, engine: Engine) -> Non
         engine.fly(rows(0), plan.table, np.zeros(0))
 
 
-@pytest.mark.skipif(
-    platform.machine() != "x86_64" or shutil.which("objdump") is None, reason="reads x86-64 code with objdump"
-)
-def test_every_function_of_the_loop_is_vectorised(plan: flights.Plan, tmp_path: Path) -> None:
-    built = batch_build.library(source(plan.loop, batch.LANES), batch_build.LANE_FLAGS, tmp_path)
-    command = ["objdump", "-d", "--no-show-raw-insn", str(built)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    shares = {}
-    for name, code in re.findall(r"<(\w+)[.\w]*>:\n(.*?)(?:\n\n|\Z)", text, re.DOTALL):
-        lines = [line for line in code.splitlines() if "\t" in line]
-        shares[name] = sum(bool(re.search(r"%[xyz]mm", line) and "ss " not in line) for line in lines) / len(lines)
-    own = {name: shares[name] for name in ("control", "limited", "stage", "sample") if name in shares}
-    assert len(own) >= 3 and min(own.values()) > 0.65, own
+@needs_objdump
+def test_every_function_of_the_loop_is_vectorised(plan: flights.Plan, engine: Engine, cache: Path) -> None:
+    check_vectorised(plan.loop, ("control", "limited", "stage", "sample"), cache)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -28,65 +29,102 @@ from aeroloop.core.paths import process_folder, runtime_dir
 
 WORKER = "aeroloop.campaign.worker"
 MOMENTS, FLIGHTS = 20, 60
+MOST_CAMPAIGNS = 10
+"""For all kills of a test."""
 
 
-def killed_at_random(folder: Path, kills: int, flights: int, seed: int, own: str = WORKER) -> None:
-    """Kill driver or worker, run on, until as often as asked; then let it end. Rows are those of a run in peace, and
-    nothing is left. `own`: in the command line of a process that shows that a flight is in the air."""
-    moments, mark = random.Random(seed), f"AEROLOOP_MARK={folder.name}-kills"
-    before: dict[str, tuple[object, ...]] = {}
-    seen: set[str] = set()
-    driver, left = None, kills
-    with tempfile.TemporaryDirectory(prefix="al-", dir="/tmp") as runtime:  # paths of sockets are short
-        env = {"XDG_RUNTIME_DIR": runtime}
+@dataclass
+class Killing:
+    """Campaigns of the same file in one folder after another, until driver or workers have been killed so often."""
 
-        def run() -> subprocess.Popen[str]:
-            return start(folder, "--workers", "2", mark=mark.partition("=")[2], env=env)
+    folder: Path
+    flights: int
+    victims: list[str]  # "driver" or "worker" of each kill
+    moments: random.Random
+    runtime: Path
+    own: str  # in the command line of a process that shows that a flight is in the air
+    killed: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
 
-        def in_the_air(aim: int) -> bool:
-            seen.update(path.name for path in Path(runtime).glob("aeroloop/*-*"))
-            return len(rows_flown(folder / "out")) >= aim and bool(processes(mark, own))
+    @property
+    def mark(self) -> str:
+        return f"AEROLOOP_MARK={self.folder.name}-kills"
 
-        while left:
-            if driver is None or driver.poll() is not None:
-                driver = run()
-            aim = min(flights - 2, len(before) + moments.randrange(0, max(1, 2 * flights // kills)))
-            whom = moments.choice(("driver", "worker"))
-            wait_for(lambda aim=aim, driver=driver: in_the_air(aim) or driver.poll() is not None)
+    def start(self, out: Path) -> subprocess.Popen[str]:
+        env = {"XDG_RUNTIME_DIR": str(self.runtime)}
+        more = ("--workers", "2", "--out", out.name)
+        return start(self.folder, *more, mark=self.mark.partition("=")[2], env=env)
+
+    def in_the_air(self, out: Path, aim: int) -> bool:
+        self.seen.update(path.name for path in self.runtime.glob("aeroloop/*-*"))
+        return len(rows_flown(out)) >= aim and bool(processes(self.mark, self.own))
+
+    def run(self, out: Path) -> None:
+        """One campaign, to its end: each time that its driver is killed it is continued."""
+        before: dict[str, tuple[object, ...]] = {}
+        driver = self.start(out)
+        while len(self.killed) < len(self.victims):
+            each = max(1, 2 * self.flights // len(self.victims))
+            aim = min(self.flights - 2, len(before) + self.moments.randrange(0, each))
+            wait_for(lambda aim=aim, driver=driver: self.in_the_air(out, aim) or driver.poll() is not None)
             if driver.poll() is not None:
-                break  # the last flights were over before this moment was seen
-            workers = processes(mark, WORKER)
-            if whom == "driver" or not workers:
-                driver.kill()
+                break  # this campaign's last flights were over before the moment was seen
+            victim = self.victims[len(self.killed)]
+            if not self.kill(victim, driver):
+                continue
+            self.killed.append(victim)
+            if victim == "driver":
                 driver.communicate()
-                driver = None
-                wait_for(lambda: not processes(mark))
-            else:
-                try:
-                    os.kill(moments.choice(workers), signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
-            left -= 1
-            after = rows_flown(folder / "out")
+                wait_for(lambda: not processes(self.mark))
+                driver = self.start(out)
+            after = rows_flown(out)
             assert {key: after[key] for key in before} == before
             before = after
-        assert left < kills
-        driver = driver or run()
         _, told = driver.communicate(timeout=600)
         assert driver.returncode == 0, told
-        wait_for(lambda: not processes(mark))
-        assert seen  # there was something to leave behind
-        assert left_behind(Path(runtime) / "aeroloop", seen) == []
+        wait_for(lambda: not processes(self.mark))
+
+    def kill(self, victim: str, driver: subprocess.Popen[str]) -> bool:
+        """False: there was none, or it had ended."""
+        workers = processes(self.mark, WORKER)
+        if victim == "driver":
+            driver.kill()
+        elif not workers:
+            return False
+        else:
+            try:
+                os.kill(self.moments.choice(workers), signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+        return True
+
+
+def killed_at_random(folder: Path, victims: list[str], flights: int, seed: int, own: str = WORKER) -> None:
+    """Every one of them is killed, in as many campaigns as that takes. The rows of each are those of a run in peace,
+    and nothing is left."""
     aeroloop.Campaign(folder / "quick.toml", out=folder / "peace").run(workers=1)
     expected = rows(folder / "peace")
-    assert [row[0] for row in rows(folder / "out")] == [row[0] for row in expected]
-    assert rows(folder / "out") == expected
+    with tempfile.TemporaryDirectory(prefix="al-", dir="/tmp") as runtime:  # paths of sockets are short
+        killing = Killing(folder, flights, victims, random.Random(seed), Path(runtime), own)
+        for number in range(MOST_CAMPAIGNS):
+            out = folder / f"out{number}"
+            killing.run(out)
+            assert [row[0] for row in rows(out)] == [row[0] for row in expected]
+            assert rows(out) == expected
+            if killing.killed == victims:
+                break
+        assert killing.killed == victims
+        assert killing.seen  # there was something to leave behind
+        assert left_behind(Path(runtime) / "aeroloop", killing.seen) == []
 
 
-def test_killed_at_a_few_moments(tmp_path: Path) -> None:
-    """A worker, then the driver."""
-    write_files(tmp_path, flights=5)
-    killed_at_random(tmp_path, kills=2, flights=5, seed=8)
+def drawn_victims(count: int, seed: int) -> list[str]:
+    return random.Random(seed).choices(("driver", "worker"), k=count)
+
+
+def test_killed_at_two_moments(tmp_path: Path) -> None:
+    write_files(tmp_path, flights=4)
+    killed_at_random(tmp_path, ["worker", "driver"], flights=4, seed=8)
 
 
 @pytest.mark.soak
@@ -101,13 +139,14 @@ def test_flights_of_several_processes_killed_at_random_moments(tmp_path: Path) -
     fleet = {"name": "two", "summary": "Two of them", "duration_s": 0.6, "aircraft": aircraft}
     (tmp_path / "two.toml").write_text(tomli_w.dumps(fleet))
     (tmp_path / "quick.toml").write_text(tomli_w.dumps({"name": "quick", "scenario": "two.toml", "flights": 12}))
-    killed_at_random(tmp_path, kills=6, flights=12, seed=2, own="aeroloop.")
+    killed_at_random(tmp_path, drawn_victims(6, seed=2), flights=12, seed=2, own="aeroloop.")
 
 
 @pytest.mark.soak
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
+    """In short: `test_killed_at_two_moments`."""
     write_files(tmp_path, FLIGHTS)
-    killed_at_random(tmp_path, MOMENTS, FLIGHTS, seed=1)
+    killed_at_random(tmp_path, drawn_victims(MOMENTS, seed=1), FLIGHTS, seed=1)
 
 
 def test_folders_of_killed_processes_are_removed_and_others_stay() -> None:

@@ -27,7 +27,6 @@ from aeroloop.campaign.statistics import (
     correlation_interval,
     lower_bound,
     rank_correlation,
-    wilson,
 )
 from aeroloop.campaign.store import ABORTED, FLOWN, PLANNED, Row
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK
@@ -53,10 +52,6 @@ class Rate:
     def interval(self) -> tuple[float, float]:
         """Exact, 95 %."""
         return clopper_pearson(self.successes, self.count)
-
-    @property
-    def wilson(self) -> tuple[float, float]:
-        return wilson(self.successes, self.count)
 
     @property
     def words(self) -> str:
