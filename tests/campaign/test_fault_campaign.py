@@ -41,6 +41,39 @@ def found(judged: Any) -> list[tuple[Any, ...]]:
     return [(row.number, row.values, row.log_sha256, sorted(judged.metrics[row.key].items())) for row in judged.flown]
 
 
+def test_a_sweep_over_the_boards_of_a_redundant_flight_is_their_failure_matrix(tmp_path: Path) -> None:
+    """Two boards in standby: one that dies is replaced, one that is wrong is seen and cannot be named."""
+    scenario = {**SHORT, "redundancy": {"boards": 2, "mode": "standby"}}
+    boards = {"target": ["board.1", "board.2"], "at": [0.3]}
+    wrong = {**boards, "kind": ["bias"], "channel": ["torque_right_Nm"]}
+    judged = campaign(tmp_path, scenario=scenario, sweep=[{**boards, "kind": ["dead"]}, wrong]).run(workers=1)
+    assert judged.faults is not None and judged.complete and not judged.gave_up
+    free, *rows = sorted(judged.flown, key=lambda row: row.number)
+    assert (judged.metrics[free.key]["false_alarms"], judged.faults.silent) == (0.0, [])
+    found = {(row.values["faults"][0]["target"], row.values["faults"][0]["kind"]): row for row in rows}
+    period_s, wait_s = 0.012, 0.002
+    for (board, kind), row in found.items():
+        made = judged.metrics[row.key]
+        assert made["cycles_held_max"] == 0.0
+        assert 0.0 <= made["noticed_s"] <= 2 * period_s + wait_s  # at the latest in the second period from the fault on
+        flies = board == "board.1"
+        if kind == "dead":
+            assert (made["outcome"], made["boards_failed"], made["switchovers"]) == (
+                Result.UNAFFECTED,
+                1.0,
+                float(flies),
+            )
+            assert made["deviation_m"] < 1e-3 and made["deviation_deg"] < 0.1
+            assert made["acted_s"] == made["noticed_s"] if flies else np.isnan(made["acted_s"])
+        else:
+            assert made["outcome"] == (Result.DEGRADED if flies else Result.UNAFFECTED)
+            assert (made["boards_disagreed"], made["switchovers"]) == (1.0, 0.0) and np.isnan(made["acted_s"])
+    assert len(found) == 4
+    assert set(judged.faults.by_phase) == {
+        *("board.1 dead", "board.2 dead", "board.1 bias of torque_right_Nm 0.1", "board.2 bias of torque_right_Nm 0.1")
+    }
+
+
 def test_a_sweep_is_flown_judged_and_replayed(tmp_path: Path) -> None:
     judged = campaign(tmp_path / "one").run(workers=1)
     assert (len(judged.flown), len(judged.aborted), judged.complete) == (1 + 3 * 2, 0, True)

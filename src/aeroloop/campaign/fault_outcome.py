@@ -2,7 +2,8 @@
 
     noticed_s     from the fault to the first event that says so (NOTICING), to a failsafe, or to the third measurement
                   in a row that the estimator rejects; not what comes after the aircraft is lost
-    acted_s       from the fault to the first reaction: an event of ACTING, or a mode that the fault-free flight has not
+    acted_s       from the fault to the first reaction: an event of ACTING, another board that flies (no failsafe: the
+                  flight goes on as planned), or a mode that the fault-free flight has not
     recovered_s   from the fault to the last time that the distance from the setpoint was above its limit, which is the
                   largest one of the fault-free flight, at least 0.1 m; 0: it never was; NaN: it is at the end
     deviation_m, deviation_deg   largest distance and angle from the fault-free flight at equal times after the fault
@@ -34,9 +35,12 @@ NOTICING: frozenset[int] = frozenset(
         *(Event.IMPLAUSIBLE_COMMAND, Event.DEADLINE_MISSED, Event.LAW_NOT_FINITE, Event.OVERRUN, Event.LATE_CYCLE),
         *(Event.BOARD_RESTARTED, Event.MESSAGES_LOST, Event.AUTOPILOT_RESTARTED, Event.AUTOPILOT_LEFT),
         *(Event.ACTUATORS_REFUSED, Event.FAILSAFE, Event.ROTOR_LOST, Event.LAW_FALLBACK),
+        *(Event.BOARD_OUT, Event.BOARDS_DISAGREE, Event.NO_BOARD),
     }
 )
 ACTING: frozenset[int] = frozenset({Event.SAFE_COMMAND, Event.FAILSAFE, Event.ROTOR_LOST, Event.LAW_FALLBACK})
+ENDING: frozenset[int] = frozenset({Event.BOARDS_DISAGREE, Event.NO_BOARD})
+"""Of value 0 where they end."""
 SMALLEST_LIMIT_M = 0.1
 SETTLED_S = 1.0
 """An error above its limit within this time of the end is not recovered."""
@@ -161,16 +165,17 @@ def columns(flown: Seen, free: Seen, *, passed: bool, signs: Signs = USUAL) -> d
     end_s = lost_s(flown, free, began_s)
     own = [row for row in flown.events if began_s <= row[0] <= end_s and row not in free.events]
     failsafes = _new(flown.failsafes_s, free.failsafes_s, began_s, end_s)
-    noticed = [row[0] for row in own if row[1] in signs.noticing] + failsafes
+    noticed = _noticed(own, signs) + failsafes
     noticed += _new(flown.rejections_s, free.rejections_s, began_s, end_s)
     acted = [row[0] for row in own if row[1] in signs.acting] + failsafes
     acted += [t_s for t_s in _other_modes(flown, free, began_s) if t_s <= end_s]
+    switched = [row[0] for row in own if row[1] == Event.BOARD_SELECTED]
     _, distance_m, angle_deg = deviation(flown, free, began_s)
     is_lost = math.isfinite(end_s)
     found = {
         "fault_s": began_s,
         "noticed_s": _after(noticed, began_s),
-        "acted_s": _after(acted, began_s),
+        "acted_s": _after(acted + switched, began_s),
         "recovered_s": math.nan if is_lost else recovered_s(flown, free.limit_m, began_s),
         "lost_s": _after([end_s], began_s) if is_lost else math.nan,
         "deviation_m": largest(distance_m),
@@ -190,7 +195,7 @@ def columns(flown: Seen, free: Seen, *, passed: bool, signs: Signs = USUAL) -> d
 
 def _of_free(flown: Seen, *, passed: bool, signs: Signs) -> dict[str, float]:
     """Without a fault every alarm is a false one."""
-    alarms = [row[0] for row in flown.events if row[1] in signs.noticing] + list(flown.rejections_s)
+    alarms = _noticed(flown.events, signs) + list(flown.rejections_s)
     noticed = alarms + list(flown.failsafes_s)
     acted = [row[0] for row in flown.events if row[1] in signs.acting] + list(flown.failsafes_s)
     return {
@@ -199,6 +204,11 @@ def _of_free(flown: Seen, *, passed: bool, signs: Signs) -> dict[str, float]:
         "false_alarms": float(len(alarms)),
         "outcome": float(Result.UNAFFECTED if passed else Result.FAILED_CHECK),
     }
+
+
+def _noticed(events: Collection[Row], signs: Signs) -> list[float]:
+    """Times at which something is said to be wrong."""
+    return [t_s for t_s, code, value in events if code in signs.noticing and not (code in ENDING and value == 0.0)]
 
 
 def _after(times_s: Collection[float], began_s: float) -> float:
