@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from campaign_runs import processes, wait_for
 
 from aeroloop.analysis.track import ANGLES, POSITION
 from aeroloop.core.config import read_toml
 from aeroloop.core.paths import SCENARIOS
 from aeroloop.core.redundancy import BY_VOTE, Verdict
-from aeroloop.core.scenario import with_value
+from aeroloop.core.scenario import Link, with_value
 from aeroloop.core.scenario_files import load
 from aeroloop.core.signals import Event
 from aeroloop.flight.inline import fly_inline
@@ -23,8 +24,6 @@ from aeroloop.realtime.controls import Controls
 from aeroloop.recording.log import Log, read
 
 FLOWN_AFTER_S = 0.3
-
-
 COMPARED_S = 2.0
 """Flown in lockstep after the board is missed."""
 
@@ -55,22 +54,39 @@ def apart(one: Log, other: Log, *columns: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("mode", "boards", "killed"), [("standby", 2, "board"), pytest.param("vote", 3, "board_2", marks=pytest.mark.soak)]
+    ("mode", "boards", "killed", "loop"),
+    [
+        ("standby", 2, "board", "mil"),
+        ("standby", 2, "board", "pil"),
+        pytest.param("vote", 3, "board_2", "mil", marks=pytest.mark.soak),
+    ],
 )
 def test_a_board_killed_in_lockstep_costs_one_control_period_at_most(
-    tmp_path: Path, mode: str, boards: int, killed: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, boards: int, killed: str, loop: str
 ) -> None:
-    """SIGKILL at whatever instant it arrives, against the undisturbed flight of the same boards."""
+    """SIGKILL at whatever instant it arrives, against the undisturbed flight of the same boards. On pil the process of
+    an emulated board is killed, and its emulator ends with it."""
+    mark, emulators = f"AEROLOOP_MARK={tmp_path}", set[int]()
+    monkeypatch.setenv("AEROLOOP_MARK", str(tmp_path))
     table = read_toml(SCENARIOS / "tiltrotor-standby.toml")
-    table |= {"duration_s": 60.0, "checks": [], "redundancy": {"boards": boards, "mode": mode}}
+    table |= {"duration_s": 60.0, "checks": [], "loop": loop, "redundancy": {"boards": boards, "mode": mode}}
+    table |= {"link": {"url": "tcp://127.0.0.1:0"}} if loop == "pil" else {}  # each board in a process of its own
     del table["faults"]
     plan = load(SCENARIOS / "tiltrotor-standby.toml", given=table)
     with Flight(plan, tmp_path) as flight:
-        outcome = flight.fly(ending_after_kill(flight, killed, COMPARED_S))
+        end = ending_after_kill(flight, killed, COMPARED_S)
+
+        def progress(t_s: float) -> None:
+            emulators.update(processes(mark, "qemu"))
+            end(t_s)
+
+        outcome = flight.fly(progress)
+    assert bool(emulators) == (loop == "pil")
+    wait_for(lambda: not processes(mark, "qemu"))
     assert outcome.error is None and outcome.ended == ENDED["command"]
     log = read(tmp_path / LOG)
     end_s = log.column("truth", "t_s")[-1]
-    calm = fly_inline(with_value(plan, "duration_s", end_s + 1.0)).logs[0]
+    calm = fly_inline(with_value(with_value(plan, "link", Link()), "duration_s", end_s + 1.0)).logs[0]
     out = log.column("event", "code") == Event.BOARD_OUT
     assert log.column("event", "value")[out].tolist() == [1.0 if killed == "board" else 2.0]
     assert log.column("event", "t_s")[out][0] < end_s - 0.9 * COMPARED_S
