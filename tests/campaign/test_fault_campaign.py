@@ -47,7 +47,7 @@ def test_a_sweep_over_the_boards_of_a_redundant_flight_is_their_failure_matrix(t
     boards = {"target": ["board.1", "board.2"], "at": [0.3]}
     wrong = {**boards, "kind": ["bias"], "channel": ["torque_right_Nm"]}
     judged = campaign(tmp_path, scenario=scenario, sweep=[{**boards, "kind": ["dead"]}, wrong]).run(workers=1)
-    assert judged.faults is not None and judged.complete and not judged.gave_up
+    assert judged.faults is not None and judged.complete and not judged.aborted
     free, *rows = sorted(judged.flown, key=lambda row: row.number)
     assert (judged.metrics[free.key]["false_alarms"], judged.faults.silent) == (0.0, [])
     found = {(row.values["faults"][0]["target"], row.values["faults"][0]["kind"]): row for row in rows}
