@@ -187,6 +187,7 @@ def test_published_simulations_agree(case: int) -> None:
     assert {result.name: (result.value, result.limit) for result in judged if not result.ok} == {}
 
 
+OF_PAGE = range(1, 11)
 COLUMNS = ("height_30s_m", "lon_30s_deg", "vel_e_30s_m_s", "vel_d_30s_m_s")
 AS_CASE_1 = "as 1"
 
@@ -204,10 +205,10 @@ def off_digits(text: str, value: float) -> float:
     return abs(value - float(text)) * 10.0 ** (len(mantissa.partition(".")[2]) - int(exponent or 0))
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", OF_PAGE)
 def test_the_page_has_the_values_that_are_flown(case: int) -> None:
     table = printed()
-    assert tuple(table) == tuple(CASES) and len(table[case]) == len(COLUMNS)
+    assert tuple(table) == tuple(OF_PAGE) and len(table[case]) == len(COLUMNS)
     of_case_1 = dict(zip(COLUMNS, table[1], strict=True))
     shown = {
         name: of_case_1[name] if text == AS_CASE_1 else text for name, text in zip(COLUMNS, table[case], strict=True)
