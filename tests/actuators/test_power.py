@@ -109,6 +109,15 @@ def test_currents_are_those_of_the_torque_and_the_duty() -> None:
     assert rig.power.motor_A[0] - 0.5 == pytest.approx(0.9 / DENSITY * (shaft_A - 0.5), rel=1e-6)
 
 
+def test_the_torque_of_the_air_takes_the_place_of_that_by_density() -> None:
+    """Of each rotor; one that the air drives takes the current of idling."""
+    rig = Rig(of_motor={"esc": "speed"})
+    rig.power.air_torque = lambda speeds, dt_ns: (TORQUE, 0.8 * TORQUE, 0.0, -TORQUE)
+    rig.run(HOVER, 0.5, density=0.9)
+    shaft_A = TORQUE * HOVER**2 * 1000.0 * math.tau / 60.0
+    assert rig.power.motor_A == pytest.approx([shaft_A + 0.5, 0.8 * shaft_A + 0.5, 0.5, 0.5], rel=1e-6)
+
+
 def test_an_esc_that_sets_the_duty_follows_the_voltage_and_one_that_holds_the_speed_does_not() -> None:
     speeds = {}
     for esc in ("duty", "speed"):
@@ -139,7 +148,7 @@ def test_at_its_own_voltage_an_esc_gives_the_airframes_speeds() -> None:
         rig = Rig(curve_V=((0.0, full_V / 3), (1.0, full_V / 3)), resistance_ohm=0.0, recovery_ohm=0.0)
         rig.run(speed, 0.5)
         assert rig.speed == pytest.approx(speed, rel=1e-9)
-        assert rig.power.setpoint_for(rig.speed) == pytest.approx(speed, rel=1e-9)
+        assert rig.power.setpoint_for(0, rig.speed) == pytest.approx(speed, rel=1e-9)
 
 
 def test_a_motor_spins_up_with_what_the_voltage_and_the_esc_leave() -> None:

@@ -50,10 +50,10 @@ def without_drag(airframe: Airframe) -> Airframe:
     return replace(airframe, body=replace(airframe.body, drag_area_m2=(0.0, 0.0, 0.0)))
 
 
-def motion(airframe: Airframe, *, in_one: bool, wind: WindConfig = WIND) -> MultirotorMotion:
+def motion(airframe: Airframe, *, in_one: bool, wind: WindConfig = WIND, home: Home = HOME) -> MultirotorMotion:
     blades = airframes.blade_loads(airframe)
     world = airframes.world(airframe, DT_NS / 1e9, blades=blades)
-    earth, atmosphere = Earth(HOME), Atmosphere(DAY)
+    earth, atmosphere = Earth(home), Atmosphere(DAY)
     around = Surroundings(earth, atmosphere, Wind(wind, np.random.default_rng(0), Evaluator), world.state(0))
     motors = Motors(airframe.motors, airframe.rotors.count)
     parts = Parts(airframe, motors, world, around, earth, atmosphere, blades)
@@ -119,12 +119,15 @@ TOLERANCES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_one_step_is_that_of_mujoco_and_the_stages(name: str) -> None:
-    airframe, rng = airframes.load(name), np.random.default_rng(7)
-    in_one, staged = motion(airframe, in_one=True), motion(airframe, in_one=False)
+@pytest.mark.parametrize(
+    ("name", "home_m", "steps"), [*((name, HOME.alt_m, 300) for name in NAMES), ("iris", 18_500.0, 100)]
+)
+def test_one_step_is_that_of_mujoco_and_the_stages(name: str, home_m: float, steps: int) -> None:
+    """From 18.5 km, to 21.5 km: two layers of the stratosphere."""
+    airframe, rng, home = airframes.load(name), np.random.default_rng(7), replace(HOME, alt_m=home_m)
+    in_one, staged = motion(airframe, in_one=True, home=home), motion(airframe, in_one=False, home=home)
     apart = dict.fromkeys(TOLERANCES, 0.0)
-    for _ in range(300):
+    for _ in range(steps):
         start = random_state(rng, airframe)
         ours, effort = after_one_step(in_one, *start)
         theirs, staged_effort = after_one_step(staged, *start)

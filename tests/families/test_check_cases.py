@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ CASES = range(1, 12)
 FEWEST_CHECKS = {4: 4}
 """Of a case; case 4 has no motion to the side. Others have at least 8."""
 TIMES_S = (10.0, 30.0)
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-true.md"
 Vec = NDArray[np.float64]
 
 A_M, F, MU, J2 = 6378137.0, 1 / 298.257223563, 3.986004418e14, 1.08262982e-3
@@ -178,10 +180,41 @@ def test_every_case_equals_an_independent_simulation(case: int) -> None:
 
 @pytest.mark.parametrize("case", CASES)
 def test_published_simulations_agree(case: int) -> None:
+    """How far each value is beyond the published ones."""
     scenario = scenario_of(case)
     assert len(scenario.checks) >= FEWEST_CHECKS.get(case, 8)
     judged = checks.evaluate(scenario.checks, flown(case))
-    assert [result.name for result in judged if not result.ok] == []
+    assert {result.name: (result.value, result.limit) for result in judged if not result.ok} == {}
+
+
+OF_PAGE = range(1, 11)
+COLUMNS = ("height_30s_m", "lon_30s_deg", "vel_e_30s_m_s", "vel_d_30s_m_s")
+AS_CASE_1 = "as 1"
+
+
+def printed() -> dict[int, list[str]]:
+    """Values of the table of docs/how-true.md, case by case, in the order of `COLUMNS`."""
+    table = PAGE.read_text(encoding="utf-8").split("Values at 30 s:")[1].split("\n\n")[1].splitlines()[2:]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
+    return {int(row[0]): row[3:7] for row in rows}
+
+
+def off_digits(text: str, value: float) -> float:
+    """Distance of a value from its printed form, in units of the last digit."""
+    mantissa, _, exponent = text.partition("e")
+    return abs(value - float(text)) * 10.0 ** (len(mantissa.partition(".")[2]) - int(exponent or 0))
+
+
+@pytest.mark.parametrize("case", OF_PAGE)
+def test_the_page_has_the_values_that_are_flown(case: int) -> None:
+    table = printed()
+    assert tuple(table) == tuple(OF_PAGE) and len(table[case]) == len(COLUMNS)
+    of_case_1 = dict(zip(COLUMNS, table[1], strict=True))
+    shown = {
+        name: of_case_1[name] if text == AS_CASE_1 else text for name, text in zip(COLUMNS, table[case], strict=True)
+    }
+    off = {name: off_digits(text, flown(case)[name]) for name, text in shown.items()}
+    assert {name: digits for name, digits in off.items() if digits > 0.5 + 1e-6} == {}, "in units of the last digit"
 
 
 def test_an_earth_that_does_not_turn_is_found_out() -> None:

@@ -223,3 +223,54 @@ def test_the_virtual_pixhawk_reads_the_battery_monitor() -> None:
     assert metrics["battery_voltage_min_V"] == rows["voltage_V"].min()
     (section,) = power_section.sections(aeroloop.scenario("quad-hover", set=low).plan, read(run.folder / "flight.mcap"))  # type: ignore[arg-type]
     assert [figure.name for figure in section.blocks[1].pictures] == ["power-battery", "power-motors"]  # type: ignore[union-attr]
+
+
+AERO = ("vehicle.airframe=iris-aero", IRIS)
+
+
+def shaft_W(speed: float, climb_m_s: float) -> float:
+    """Power of a rotor of `iris-aero` on the included battery, in climb: thrust from blade elements and momentum
+    theory, one quadratic for the induced velocity; then T (c + kappa n) and the profile power of hover."""
+    radius, solidity, slope, kappa, k, lever, rho = 0.128, 0.12, 5.7, 1.15, 5.84e-6, 0.0167, 1.225
+    area, tip = math.pi * radius**2, radius * speed
+    static_N = k * speed**2
+    hover_m_s = math.sqrt(static_N / (2 * rho * area))
+    part = rho * solidity * slope * area * tip / 4  # dT/d(c + n)
+    still_N = static_N + part * hover_m_s  # blade elements without any flow
+    # 2 rho A n (c + n) = still - part (c + n)
+    b, c = 2 * rho * area * climb_m_s + part, still_N - part * climb_m_s
+    induced = (-b + math.sqrt(b * b + 8 * rho * area * c)) / (4 * rho * area)
+    thrust_N = 2 * rho * area * induced * (climb_m_s + induced)
+    profile_W = static_N * (lever * speed - kappa * hover_m_s)
+    return thrust_N * (climb_m_s + kappa * induced) + profile_W
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_climb_takes_the_current_of_its_power(compiled: bool) -> None:
+    flown = Flown(*AERO, "world.stand.until_s=0.5", command=0.95, compiled=compiled).run(2.0)
+    density = flown.rows["air"][-1][4]
+    climb_m_s, speed = flown.rows["truth"][-1][6], flown.speed
+    assert climb_m_s > 3.0
+    volt_s = 60.0 / (math.tau * 1000.0)
+    expected_A = density / 1.225 * shaft_W(speed, climb_m_s) / speed / volt_s + 0.5
+    hovering_A = density / 1.225 * 0.0167 * 5.84e-6 * speed**2 / volt_s + 0.5
+    taken_A = flown.rows["power"][-1][1 + len(COLUMNS)]
+    assert taken_A == pytest.approx(expected_A, rel=2e-3)
+    assert taken_A < 0.9 * hovering_A  # at equal speed: climb takes thrust away
+
+
+def test_rotors_at_rest_in_still_air_take_the_current_of_their_density(tmp_path: Path) -> None:
+    pack = tmp_path / "pack.toml"
+    pack.write_text(SPEED_ESC)
+    held = Flown("vehicle.airframe=iris-aero", f'battery.pack="{pack}"', IN_THE_STAND).run(1.0)
+    speed = held.speed
+    assert held.rows["power"][-1][1 + len(COLUMNS)] == pytest.approx(
+        held.rows["air"][-1][4] / 1.225 * 0.0167 * 5.84e-6 * speed**2 * math.tau * 1000.0 / 60.0 + 0.5, rel=1e-6
+    )
+
+
+def test_a_battery_whose_torque_is_less_than_the_induced_power_is_refused(tmp_path: Path) -> None:
+    pack = tmp_path / "pack.toml"
+    pack.write_text(SPEED_ESC.replace("0.0167", "0.005"))
+    with pytest.raises(ConfigError, match=r"^battery\.motor\.torque_to_thrust_m: in hover the induced power"):
+        build.vehicle(scenario("vehicle.airframe=iris-aero", f'battery.pack="{pack}"'), 0, defaultdict(lambda: print))

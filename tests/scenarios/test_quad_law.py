@@ -102,6 +102,16 @@ def test_a_shipped_flight_passes_its_checks() -> None:
     assert summary["ok"], summary["checks"]
 
 
+def test_it_flies_from_a_home_at_20_km(tmp_path: Path) -> None:
+    """With rotors for the air there, a fourteenth of that on the ground."""
+    airframe = tmp_path / "thin-air.toml"
+    airframe.write_text('base = "iris"\n[rotors]\ndensity_kg_m3 = 0.088\n')
+    log = flown("mil", "world.home.alt_m=20000.0", f'vehicle.airframe="{airframe}"')
+    assert 1.5 < log.column("truth", "z_m").max() < 3.0
+    assert np.ptp(log.column("truth", "x_m")) > 1.0, "it went round"
+    assert log.column("air", "density_kg_m3")[-1] == pytest.approx(0.08890, rel=1e-3)  # at 19,937 m of geopotential
+
+
 @pytest.mark.soak  # short: above on mil, and the shorter flights on every rung
 @pytest.mark.parametrize("name", ["quad-law-hover", "quad-law-path"])
 def test_shipped_flights_pass_their_checks_on_every_rung_and_agree(name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import ambiance
+import casadi as ca
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,8 +13,21 @@ from hypothesis import strategies as st
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import GRAVITY_M_S2
-from aeroloop.world.atmosphere import EARTH_RADIUS_M, HIGHEST_M, LOWEST_M, Atmosphere, Day
+from aeroloop.world import expressions
+from aeroloop.world.atmosphere import (
+    EARTH_RADIUS_M,
+    HIGHEST_M,
+    LOWEST_M,
+    WARMING_EXPONENT,
+    WARMING_K_M,
+    WARMING_M,
+    Atmosphere,
+    Day,
+)
 
+DAY, ALT_M = ca.SX.sym("day", len(expressions.DaySymbols._fields)), ca.SX.sym("alt_m")
+SYMBOLS = expressions.DaySymbols(*ca.vertsplit(DAY))
+ON_SYMBOLS = ca.Function("air", [DAY, ALT_M], [ca.vertcat(*expressions.air(SYMBOLS, ALT_M))])
 days = st.builds(Day, sea_level_pressure_Pa=st.floats(95e3, 105e3), sea_level_temperature_K=st.floats(250.0, 315.0))
 
 
@@ -40,9 +54,22 @@ def test_standard_day_is_the_published_table(
     assert float(f"{density:.6g}") == density_kg_m3
 
 
+@pytest.mark.parametrize(
+    ("geopotential_m", "temperature_K", "pressure_Pa"), [(20_000.0, 216.65, 5474.87), (32_000.0, 228.65, 868.014)]
+)
+def test_the_layer_above_20_km_lies_between_the_published_pressures(
+    geopotential_m: float, temperature_K: float, pressure_Pa: float
+) -> None:
+    """The table computes each layer from the rounded pressure of the one below: 2.1e-6."""
+    p0_Pa, t0_K, _, t11_K, _, p20_Pa = Atmosphere(Day()).day
+    warmer_K = t11_K + WARMING_K_M * (geopotential_m - WARMING_M)
+    assert (t0_K, p0_Pa, warmer_K) == pytest.approx((288.15, 101325.0, temperature_K))
+    assert p20_Pa * (warmer_K / t11_K) ** WARMING_EXPONENT == pytest.approx(pressure_Pa, rel=2.5e-6)
+
+
 def test_standard_day_agrees_with_ambiance_over_the_whole_range() -> None:
     """Not closer than 2e-6: ambiance starts each layer from the table's printed pressure."""
-    heights = np.linspace(LOWEST_M, HIGHEST_M, 221)
+    heights = np.linspace(LOWEST_M, HIGHEST_M, 341)
     theirs = ambiance.Atmosphere(heights)
     ours = np.array([Atmosphere(Day()).at(height) for height in heights.tolist()])
     assert np.allclose(ours, np.transpose([theirs.pressure, theirs.temperature, theirs.density]), rtol=2e-6, atol=0)
@@ -65,11 +92,17 @@ def test_a_day_starts_from_its_sea_level(day: Day) -> None:
     assert density == pytest.approx(pressure / (287.05287 * temperature))
 
 
-@given(days)
-def test_a_day_has_no_step_at_its_tropopause(day: Day) -> None:
-    below, above = (Atmosphere(day).at(geometric_m(11_000.0 + d)) for d in (-0.01, 0.01))
+@given(days, st.sampled_from([11_000.0, 20_000.0]))
+def test_a_day_has_no_step_between_its_layers(day: Day, geopotential_m: float) -> None:
+    below, above = (Atmosphere(day).at(geometric_m(geopotential_m + d)) for d in (-0.01, 0.01))
     assert below == pytest.approx(above, rel=1e-5)
     assert above[1] == pytest.approx(day.sea_level_temperature_K - 71.5)
+
+
+@given(days, st.floats(LOWEST_M, HIGHEST_M))
+def test_symbols_have_the_same_air(day: Day, alt_m: float) -> None:
+    air = Atmosphere(day)
+    assert ON_SYMBOLS(air.day, alt_m).full().ravel() == pytest.approx(air.at(alt_m), rel=1e-13)
 
 
 def test_air_carries_the_wind() -> None:
@@ -79,5 +112,5 @@ def test_air_carries_the_wind() -> None:
 
 @pytest.mark.parametrize("alt_m", [LOWEST_M - 1, HIGHEST_M + 1, math.nan])
 def test_outside_its_range_it_is_an_error(alt_m: float) -> None:
-    with pytest.raises(AeroloopError, match="expected -2000 to 20000 m above mean sea level"):
+    with pytest.raises(AeroloopError, match="expected -2000 to 32000 m above mean sea level"):
         Atmosphere(Day()).at(alt_m)

@@ -50,10 +50,16 @@ def test_normal_gravity_has_the_published_values_at_equator_and_poles(sin_lat: f
 
 
 @pytest.mark.parametrize("lat_deg", [0.0, 20.0, 47.4, -60.0, 90.0])
-@pytest.mark.parametrize("height_m", [-400.0, 0.0, 1000.0, 10_000.0])
+@pytest.mark.parametrize("height_m", [-400.0, 0.0, 1000.0, 10_000.0, 20_000.0])
 def test_gravity_falls_with_height_as_the_potential_says(lat_deg: float, height_m: float) -> None:
     expected = gravity_from_potential(lat_deg, height_m)
     assert normal_gravity_m_s2(math.sin(math.radians(lat_deg)), height_m) == pytest.approx(expected, abs=2e-6)
+
+
+def test_gravity_at_a_home_at_20_km_is_that_of_the_potential() -> None:
+    home = Home(alt_m=20_000.0, geoid_height_m=47.0)
+    found = Earth(home).place((0.0, 0.0, 0.0)).gravity_m_s2
+    assert found == pytest.approx(gravity_from_potential(home.lat_deg, 20_047.0), abs=2e-6)
 
 
 @given(latitudes, longitudes, positions)

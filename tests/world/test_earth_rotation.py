@@ -115,26 +115,25 @@ MOVING: dict[str, tuple[str, dict[str, Any], tuple[float, ...] | None]] = {
 """Scenario, settings, command; None: that of the start."""
 
 
-def moved(name: str, settings: dict[str, Any], command: Any, rotates: bool) -> tuple[Observation, Observation, Vec]:
-    """Start, state after 0.3 s, and the earth's rate."""
+def moved(name: str, settings: dict[str, Any], command: Any, rotates: bool) -> tuple[list[Observation], Vec]:
+    """Start and states after 0.06 and 0.3 s, and the earth's rate."""
     given = {**settings, "world.earth_rotation": rotates}
     with aeroloop.bench(name, set=given, period_s=0.02) as bench:
-        start = end = bench.reset()
-        for _ in range(15):
-            end = bench.step(command)
-        return start, end, np.array(turn_W(bench.scenario.aircraft.world.home))
+        seen = [bench.reset(), *(bench.step(command) for _ in range(15))]
+        return [seen[0], seen[3], seen[15]], np.array(turn_W(bench.scenario.aircraft.world.home))
 
 
 @pytest.mark.parametrize("aircraft", MOVING)
 def test_every_aircraft_is_deflected_and_its_gyroscope_feels_the_earth(aircraft: str) -> None:
-    """In a short time the rotation changes the velocity by -2 W x (the way)."""
-    start, without, turn = moved(*MOVING[aircraft], rotates=False)
-    _, turning, _ = moved(*MOVING[aircraft], rotates=True)
-    way_m = np.subtract(without.truth.pos_W, start.truth.pos_W)
-    assert np.linalg.norm(way_m) > 0.02
+    """In a short time the rotation changes the velocity by -2 W x (the way). After 0.06 s air and rotors have answered
+    to that by 1.7 % of the fixed wing's, and by 0.6 % of the others' at most; after 0.3 s by up to 10 %."""
+    (start, early_without, without), turn = moved(*MOVING[aircraft], rotates=False)
+    (_, early_turning, turning), _ = moved(*MOVING[aircraft], rotates=True)
+    way_m = np.subtract(early_without.truth.pos_W, start.truth.pos_W)
+    assert np.linalg.norm(way_m) > 0.003
     expected = -2.0 * np.cross(turn, way_m)
-    found = np.subtract(turning.truth.vel_W, without.truth.vel_W)
-    assert found == pytest.approx(expected, abs=0.15 * float(np.linalg.norm(expected)))
+    found = np.subtract(early_turning.truth.vel_W, early_without.truth.vel_W)
+    assert found == pytest.approx(expected, abs=(0.02 if "wing" in aircraft else 0.01) * np.linalg.norm(expected))
     if "imu" in without.sensors:
         felt = np.subtract(turning.sensors["imu"].rate_B, without.sensors["imu"].rate_B)
         turned = np.subtract(turning.truth.rate_B, without.truth.rate_B)
@@ -149,7 +148,7 @@ def test_every_aircraft_is_deflected_and_its_gyroscope_feels_the_earth(aircraft:
 
 def test_an_aircraft_at_rest_stays_where_it_is() -> None:
     """MuJoCo's ground holds it; the rotation adds nothing to a body that does not move."""
-    start, end, _ = moved("quad-hover", {}, None, rotates=True)
+    (start, _, end), _ = moved("quad-hover", {}, None, rotates=True)
     assert end.truth.pos_W == pytest.approx(start.truth.pos_W, abs=1e-6)
     assert np.linalg.norm(end.truth.rate_B) < 1e-6
 

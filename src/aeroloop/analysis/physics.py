@@ -28,8 +28,10 @@ RELATIVE, TURNING, MECHANISM = 1e-6, 2e-5, 1e-4
 whose motors lag by a few steps. What remains is the integrator's error, which falls by 16 with half the step: the
 rolling of the Aerosonde leaves 9e-6 at its steps of 10 ms, and 5e-7 at 5 ms."""
 UNIT_NORM = 1e-9
+POSITION_M = 1e-9
+"""Rounding of positions around the earth."""
 ROUNDING = {"m/s2": 1e-9, "N m": 1e-12, "m/s": 1e-6, "rad/s": 1e-9, "W": 1e-6}
-"""What a sum of large numbers leaves, in absolute terms: positions around the earth are known to 1e-9 m."""
+"""What a sum of large numbers leaves, in absolute terms; of a power also what `POSITION_M` is in that of the weight."""
 EQUAL = 1e-12
 """Limit where two streams have the same numbers."""
 SIGMAS, LEAST_BIAS_M_S2, FEWEST_SAMPLES = 5.0, 0.1, 20
@@ -132,16 +134,19 @@ def _examined(log: Log, vehicle: int, within: float | None) -> Examined:
     return Examined(vehicle, steps.count, steps.supported, tuple(found))
 
 
-def _finding(name: str, unit: str, steps: Steps, residual: Vec, limit: float, of: Vec | None = None) -> Finding:
-    """With terms `of` the balance the limit is relative to their largest."""
+def _finding(
+    name: str, unit: str, steps: Steps, residual: Vec, limit: float, of: Vec | None = None, rounding: float = 0.0
+) -> Finding:
+    """With terms `of` the balance the limit is relative to their largest. `rounding`: in addition to the unit's, unless
+    another relative limit is given."""
     size = np.linalg.norm(residual, axis=-1) if residual.ndim > 1 else np.abs(residual)
     worst = int(np.argmax(size))
     rms, largest, at_s = float(np.sqrt(np.mean(size**2))), float(size[worst]), float(steps.t_s[worst])
     if of is None:
         return Finding(name, unit, rms, largest, at_s, limit)
     most = float(np.max(np.linalg.norm(of, axis=-1) if of.ndim > 1 else np.abs(of)))
-    relative = limit if steps.within is None else steps.within
-    return Finding(name, unit, rms, largest, at_s, relative * most + ROUNDING[unit], most)
+    allowed = limit * most + rounding if steps.within is None else steps.within * most
+    return Finding(name, unit, rms, largest, at_s, allowed + ROUNDING[unit], most)
 
 
 def _rigid(steps: Steps) -> list[Finding]:
@@ -177,13 +182,20 @@ def _rigid(steps: Steps) -> list[Finding]:
 def _energy(steps: Steps) -> Finding:
     T0, T1 = steps.before("kinetic_J"), steps.at("kinetic_J")
     change, power = (T1 - T0) / steps.h_s, steps.at("power_W")
-    weight, limit = np.zeros_like(power), MECHANISM
+    weight, limit, rounding = np.zeros_like(power), MECHANISM, 0.0
     if steps.has("mass_kg"):
-        limit = RELATIVE
+        limit, rounding = RELATIVE, _weight_rounding_W(steps)
         x0, x1 = steps.both("x_m", "y_m", "z_m")
         pulled = np.sum(steps.axes("gravity", "m_s2") * (x1 - x0), axis=-1)
         weight = steps.at("mass_kg") * pulled / steps.h_s
-    return _finding("energy", "W", steps, change - power - weight, limit, np.concatenate([change, power, weight]))
+    terms = np.concatenate([change, power, weight])
+    return _finding("energy", "W", steps, change - power - weight, limit, terms, rounding)
+
+
+def _weight_rounding_W(steps: Steps) -> float:
+    """Power of the weight over a step's way of `POSITION_M`."""
+    weight_N = steps.at("mass_kg") * np.linalg.norm(steps.axes("gravity", "m_s2"), axis=-1)
+    return float(np.max(weight_N * POSITION_M / steps.h_s))
 
 
 def _other_streams(log: Log, steps: Steps, vehicle: int) -> list[Finding]:

@@ -24,6 +24,7 @@ from aeroloop.models import quadrotor
 from aeroloop.reflight.numbers import DELAY_MOST_S, Plant
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
+from aeroloop.world.expressions import DaySymbols
 
 STEP_S = 0.002
 """Length of a step, and the period of the control law: 250 Hz, as the virtual Pixhawk's."""
@@ -141,7 +142,7 @@ def _step(rotors: int, law: Law | None, constants: int) -> ca.Function:
     drag_area, cell, rest = fixed[0:3], fixed[3:18], fixed[18:]
     whole = ca.vertcat(mass, inertia, drag_area)
     pos_B, spin, share_of = rest[: 3 * rotors], rest[3 * rotors : 4 * rotors], rest[4 * rotors : 5 * rotors]
-    tail = ca.vertsplit(rest[5 * rotors :], [0, 5, 7, 12, 13, 18])
+    tail = ca.vertsplit(rest[5 * rotors :], [0, 5, 7, 12, 13, 13 + len(DaySymbols._fields)])
     out = step_function(rotors).call([body, delayed, air, step, cell, whole, pos_B, spin, share_of, *tail])[0]
     after = out[: MOTION + rotors]
     after[10:13] += STEP_S * trim

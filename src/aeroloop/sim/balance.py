@@ -208,11 +208,16 @@ class RigidLedger(Generic[E]):
     """Of a rigid aircraft, by Newton and Euler; w is the rate relative to inertial space, W the earth's:
 
     v' = R f/m + g - 2 W x v,    I w' = M - w x I w,    L = R I w
+
+    An aircraft to whose steps the rotation is added at their end is without W until there, and w is the rate relative
+    to W: its forces are those of a step to the state `stepped`.
     """
 
-    def __init__(self, forces: Forces[E], turn_W: Vec3 | None) -> None:
-        self._forces = forces
+    def __init__(self, forces: Forces[E], turn_W: Vec3 | None, stepped: Callable[[], Moving] | None = None) -> None:
+        self._forces, self._stepped = forces, stepped or forces.motion
         self._turn_W: Vec = np.array(turn_W or STILL)
+        self._within_W = self._turn_W if stepped is None else np.array(STILL)
+        """The rotation that acts within a step."""
         self._kept: Kept
 
     def begin(self, dt_s: float) -> None:
@@ -224,8 +229,9 @@ class RigidLedger(Generic[E]):
         forces, kept = self._forces, self._kept
         body = forces.body
         before, after = self._state(kept.motion, body), self._state(forces.motion(), body)
-        start, end = self._stage(effort, body, before), self._stage(effort, body, after)
-        middle = self._stage(effort, body, self._middle(body, (before, start), (after, end), kept.dt_s))
+        stepped = self._state(self._stepped(), body)
+        start, end = self._stage(effort, body, before), self._stage(effort, body, stepped)
+        middle = self._stage(effort, body, self._middle(body, (before, start), (stepped, end), kept.dt_s))
         supported = kept.supported or forces.supported
         stages = start, middle, end
         return Account(before, after, stages, body.mass_kg, supported, forces.air, self._turn_W)
@@ -246,11 +252,11 @@ class RigidLedger(Generic[E]):
     def _stage(self, effort: E, body: Body, at: State) -> Stage:
         R_WB = _rotation(at.quat_WB)
         force_B, moment_B, gravity_W = self._forces.loads(effort, at)
-        turn_B = R_WB.T @ self._turn_W
-        inertial_B, spin_B = at.rate_B + turn_B, R_WB.T @ at.spin_W
-        euler_B = np.linalg.solve(body.inertia_kgm2, moment_B - np.cross(inertial_B, spin_B))
-        rate_dot_B = euler_B + np.cross(at.rate_B, turn_B)
-        power_W = float(R_WB @ force_B @ at.vel_W + moment_B @ inertial_B)
+        turn_B = R_WB.T @ self._within_W
+        inertial_B = at.rate_B + turn_B
+        gyroscopic_B = np.cross(inertial_B, body.inertia_kgm2 @ inertial_B)
+        rate_dot_B = np.linalg.solve(body.inertia_kgm2, moment_B - gyroscopic_B) + np.cross(at.rate_B, turn_B)
+        power_W = float(R_WB @ force_B @ at.vel_W + moment_B @ (at.rate_B + R_WB.T @ self._turn_W))
         return Stage(force_B, moment_B, rate_dot_B, gravity_W, power_W)
 
     def _middle(self, body: Body, start: tuple[State, Stage], end: tuple[State, Stage], dt_s: float) -> State:
@@ -259,7 +265,7 @@ class RigidLedger(Generic[E]):
 
         def accel_W(state: State, stage: Stage) -> Vec:
             pushed: Vec = _rotation(state.quat_WB) @ stage.force_B / body.mass_kg + stage.gravity_W
-            return pushed - 2.0 * np.cross(self._turn_W, state.vel_W)
+            return pushed - 2.0 * np.cross(self._within_W, state.vel_W)
 
         quat = middle_quat(was.quat_WB, was.rate_B, now.quat_WB, now.rate_B, dt_s)
         pos_W = 0.5 * (was.pos_W + now.pos_W) + eighth_s * (was.vel_W - now.vel_W)

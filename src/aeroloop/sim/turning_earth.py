@@ -23,12 +23,18 @@ class OnTurningEarth(Generic[E, S]):
     def __init__(self, motion: Motion[E, S], rotation: EarthRotation, displace: Displace) -> None:
         self.motion, self._rotation, self._displace = motion, rotation, displace
         self.state = motion.state
+        self._stepped = motion.state(0)
 
     def drive(self, command: Row, dt_ns: int) -> E:
         before = self.motion.state(0)
         effort = self.motion.drive(command, dt_ns)
-        self._displace(*self._rotation.moved(before, self.motion.state(0), dt_ns / NS))
+        self._stepped = self.motion.state(0)
+        self._displace(*self._rotation.moved(before, self._stepped, dt_ns / NS))
         return effort
+
+    def stepped(self) -> S:
+        """The state in which the last step ended before the rotation was added: the last one whose forces it felt."""
+        return self._stepped
 
 
 def on_earth(
@@ -36,3 +42,8 @@ def on_earth(
 ) -> Motion[E, S] | OnTurningEarth[E, S]:
     """The motion itself where the earth's rotation, `turn_W` in rad/s, is not simulated (None)."""
     return motion if turn_W is None else OnTurningEarth(motion, EarthRotation(turn_W, inertia_kgm2), displace)
+
+
+def stepped(motion: Motion[E, S] | OnTurningEarth[E, S]) -> Callable[[], S] | None:
+    """`OnTurningEarth.stepped` of a motion; None where steps end in its state."""
+    return motion.stepped if isinstance(motion, OnTurningEarth) else None

@@ -1,8 +1,8 @@
-"""The standard atmosphere (ISO 2533, ICAO Doc 7488) from 2 km below to 20 km above the sea.
+"""The standard atmosphere (ISO 2533, ICAO Doc 7488) from 2 km below to 32 km above the sea.
 
-With the geopotential altitude H = r h / (r + h): temperature falls by 6.5 K/km to H = 11 km and is constant above;
-pressure follows from hydrostatic balance, density from the gas law. A day that is not standard has another pressure
-and temperature at sea level; the lapse rate and the height of the tropopause stay, and so does the balance.
+With the geopotential altitude H = r h / (r + h): temperature falls by 6.5 K/km to H = 11 km, is constant to 20 km and
+rises by 1 K/km above; pressure follows from hydrostatic balance, density from the gas law. A day that is not standard
+has another pressure and temperature at sea level; lapse rates and heights of the layers stay, and so does the balance.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ R_J_KG_K = 287.05287
 LAPSE_K_M = -0.0065
 TROPOPAUSE_M = 11_000.0  # geopotential
 PRESSURE_EXPONENT = -GRAVITY_M_S2 / (R_J_KG_K * LAPSE_K_M)
-LOWEST_M, HIGHEST_M = -2_000.0, 20_000.0  # geometric
+WARMING_M = 20_000.0  # geopotential, where the temperature begins to rise
+WARMING_K_M = 0.001
+WARMING_EXPONENT = -GRAVITY_M_S2 / (R_J_KG_K * WARMING_K_M)
+LOWEST_M, HIGHEST_M = -2_000.0, 32_000.0  # geometric; the layer ends at 32 km of geopotential, 32,162 m
 
 
 class Day(Config, frozen=True):
@@ -38,11 +41,13 @@ class Atmosphere:
         self._t11 = self._t0 + LAPSE_K_M * TROPOPAUSE_M
         self._p11 = self._p0 * (self._t11 / self._t0) ** PRESSURE_EXPONENT
         self._decay_per_m = -GRAVITY_M_S2 / (R_J_KG_K * self._t11)
+        self._p20 = self._p11 * math.exp(self._decay_per_m * (WARMING_M - TROPOPAUSE_M))
 
     @property
-    def day(self) -> tuple[float, float, float, float, float]:
-        """Pressure (Pa) and temperature (K) at sea level and at the tropopause; decay of pressure above it (1/m)."""
-        return self._p0, self._t0, self._p11, self._t11, self._decay_per_m
+    def day(self) -> tuple[float, float, float, float, float, float]:
+        """Pressure (Pa) and temperature (K) at sea level and at the tropopause; decay of pressure above it (1/m);
+        pressure where the temperature begins to rise (Pa)."""
+        return self._p0, self._t0, self._p11, self._t11, self._decay_per_m, self._p20
 
     def at(self, alt_m: float) -> tuple[float, float, float]:
         """Pressure (Pa), temperature (K) and density (kg/m3) at a height above mean sea level."""
@@ -55,9 +60,12 @@ class Atmosphere:
         if geopotential_m <= TROPOPAUSE_M:
             temperature = self._t0 + LAPSE_K_M * geopotential_m
             pressure = self._p0 * (temperature / self._t0) ** PRESSURE_EXPONENT
-        else:
+        elif geopotential_m <= WARMING_M:
             temperature = self._t11
             pressure = self._p11 * math.exp(self._decay_per_m * (geopotential_m - TROPOPAUSE_M))
+        else:
+            temperature = self._t11 + WARMING_K_M * (geopotential_m - WARMING_M)
+            pressure = self._p20 * (temperature / self._t11) ** WARMING_EXPONENT
         return pressure, temperature, pressure / (R_J_KG_K * temperature)
 
     def air(self, alt_m: float, wind_W: Vec3) -> Air:

@@ -12,7 +12,16 @@ from typing import NamedTuple
 import casadi as ca
 
 from aeroloop.core.geodesy import bowring
-from aeroloop.world.atmosphere import EARTH_RADIUS_M, LAPSE_K_M, PRESSURE_EXPONENT, R_J_KG_K, TROPOPAUSE_M
+from aeroloop.world.atmosphere import (
+    EARTH_RADIUS_M,
+    LAPSE_K_M,
+    PRESSURE_EXPONENT,
+    R_J_KG_K,
+    TROPOPAUSE_M,
+    WARMING_EXPONENT,
+    WARMING_K_M,
+    WARMING_M,
+)
 from aeroloop.world.earth import normal_gravity_m_s2
 
 DEG = math.degrees(1.0)
@@ -36,6 +45,7 @@ class DaySymbols(NamedTuple):
     tropopause_Pa: ca.SX
     tropopause_K: ca.SX
     decay_per_m: ca.SX  # above the tropopause
+    warming_Pa: ca.SX  # where the temperature begins to rise
 
 
 def geodetic(plane: PlaneSymbols, pos_W: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
@@ -55,9 +65,12 @@ def field_T(cell: ca.SX, pos_W: ca.SX) -> ca.SX:
 def air(day: DaySymbols, alt_m: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     """Pressure (Pa), temperature (K) and density (kg/m3) at a height above mean sea level."""
     geopotential_m = EARTH_RADIUS_M * alt_m / (EARTH_RADIUS_M + alt_m)
-    low = geopotential_m <= TROPOPAUSE_M
-    temperature = ca.if_else(low, day.temperature_K + LAPSE_K_M * geopotential_m, day.tropopause_K)
+    low, high = geopotential_m <= TROPOPAUSE_M, geopotential_m > WARMING_M
+    warmer = day.tropopause_K + WARMING_K_M * (geopotential_m - WARMING_M)
+    cold = ca.if_else(high, warmer, day.tropopause_K)
+    temperature = ca.if_else(low, day.temperature_K + LAPSE_K_M * geopotential_m, cold)
     below = day.pressure_Pa * (temperature / day.temperature_K) ** PRESSURE_EXPONENT
     above = day.tropopause_Pa * ca.exp(day.decay_per_m * (geopotential_m - TROPOPAUSE_M))
-    pressure = ca.if_else(low, below, above)
+    highest = day.warming_Pa * (temperature / day.tropopause_K) ** WARMING_EXPONENT
+    pressure = ca.if_else(low, below, ca.if_else(high, highest, above))
     return pressure, temperature, pressure / (R_J_KG_K * temperature)

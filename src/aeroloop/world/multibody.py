@@ -13,7 +13,6 @@ import numpy as np
 from aeroloop.core.frames import Quat, Vec, Vec3
 from aeroloop.core.signals import NS, Air, Effort, Truth
 from aeroloop.world.airflow import mid_step
-from aeroloop.world.earth_rotation import Rows
 from aeroloop.world.engine import Engine
 from aeroloop.world.feet import Feet
 from aeroloop.world.surroundings import Surroundings
@@ -22,6 +21,16 @@ INPUTS = 4
 DRAGGED = INPUTS + 3
 Drag = Callable[[Vec3, Vec3, float], Vec3]
 """(velocity through the air in B, body rates, air density) -> force in B, of the three actuators after the inputs."""
+
+
+def whole_inertia_W(model: mujoco.MjModel, data: mujoco.MjData) -> Vec:
+    """Of all bodies where the data has them, about their common centre of mass, in kg m2."""
+    inertia_W = np.zeros((3, 3))
+    for body in range(1, model.nbody):
+        axes, arm = data.ximat[body].reshape(3, 3), data.xipos[body] - data.subtree_com[1]
+        inertia_W += axes @ np.diag(model.body_inertia[body]) @ axes.T
+        inertia_W += model.body_mass[body] * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return inertia_W
 
 
 class Multibody:
@@ -106,19 +115,9 @@ class Multibody:
         data.qpos[:] = self._engine.qpos
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
-        inertia_W = np.zeros((3, 3))
-        for body in range(1, model.nbody):
-            axes, arm = data.ximat[body].reshape(3, 3), data.xipos[body] - data.subtree_com[1]
-            inertia_W += axes @ np.diag(model.body_inertia[body]) @ axes.T
-            inertia_W += model.body_mass[body] * (arm @ arm * np.eye(3) - np.outer(arm, arm))
         R_WB = data.xmat[1].reshape(3, 3)
-        return self._engine.mass_kg, R_WB.T @ inertia_W @ R_WB, R_WB.T @ (data.subtree_com[1] - data.xpos[1])
-
-    @property
-    def inertia_kgm2(self) -> Rows:
-        """Of all bodies as they are, about their common centre of mass, in body axes."""
-        x, y, z = (tuple(row) for row in self.mass_properties[1].tolist())
-        return x, y, z
+        inertia_B = R_WB.T @ whole_inertia_W(model, data) @ R_WB
+        return self._engine.mass_kg, inertia_B, R_WB.T @ (data.subtree_com[1] - data.xpos[1])
 
     @property
     def touching(self) -> bool:

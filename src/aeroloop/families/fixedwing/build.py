@@ -34,7 +34,7 @@ from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sensors.suite import Suite
 from aeroloop.sim.balance import RigidLedger, balanced
 from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
-from aeroloop.sim.turning_earth import on_earth
+from aeroloop.sim.turning_earth import on_earth, stepped
 from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
@@ -146,8 +146,8 @@ def assembled(
         return not getattr(body, "airborne", True) or (wheels is not None and wheels.near_ground)
 
     forces = WingForces(airframe, world, around, supported, power) if scenario.log.balance else None
-    ledger = RigidLedger(forces, turn_W) if forces is not None else None
     turning = on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace)
+    ledger = RigidLedger(forces, turn_W, stepped(turning)) if forces is not None else None
 
     def restart() -> None:
         servos.reset(flying.controls)

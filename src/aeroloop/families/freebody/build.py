@@ -23,9 +23,7 @@ from aeroloop.sim.balance import RigidLedger, balanced
 from aeroloop.sim.exchange import Row
 from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Stages, Vehicle
-
-LOWEST_M, HIGHEST_M = -2_000.0, 20_000.0
-"""Heights of the atmosphere."""
+from aeroloop.world.atmosphere import HIGHEST_M, LOWEST_M
 
 
 @dataclass(frozen=True, slots=True)

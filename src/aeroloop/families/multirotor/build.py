@@ -24,7 +24,7 @@ from aeroloop.families.multirotor.balance import RotorForces
 from aeroloop.families.multirotor.batch_channels import drawn
 from aeroloop.families.multirotor.faults import rotor_names
 from aeroloop.families.multirotor.motion import MotionScene, MultirotorMotion, Parts
-from aeroloop.families.multirotor.powered import PoweredMotion, PoweredRows, metered, power_of
+from aeroloop.families.multirotor.powered import PoweredMotion, PoweredRows, feel_air, metered, power_of
 from aeroloop.families.multirotor.rotor_drive import (
     Differing,
     FaultsBehindLaw,
@@ -65,7 +65,9 @@ def actuator_faults(
 
     def held(index: int) -> Callable[[], float]:
         if power is not None:
-            return lambda: command_at(motor, power.setpoint_for(motion.speed_rad_s[index]) / differing.gain[index])
+            return lambda: command_at(
+                motor, power.setpoint_for(index, motion.speed_rad_s[index]) / differing.gain[index]
+            )
         return lambda: command_at(motor, motion.speed_rad_s[index] / differing.gain[index])
 
     def slowed(command: float, fraction: float) -> float:
@@ -127,6 +129,8 @@ def vehicle(
     parts = Parts(moved, motors, world, around, earth, atmosphere, blades)
     # The compiled step has its centre of mass in the origin; with a payload MuJoCo steps in free air too.
     motion = motions.motion(parts, fastest if compiled and payload is None else None)
+    if power is not None:
+        feel_air(power, airframe, motion)
     differing = Differing.of(airframe.motors, scenario.aircraft.motors, airframe.rotors.count)
     faults = actuator_faults(airframe, motion, differing, power)
     noise = scenario.aircraft.vehicle.motor_noise

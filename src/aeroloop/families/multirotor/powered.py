@@ -8,6 +8,7 @@ from typing import Any
 
 from aeroloop.actuators.motors import RotorEffort
 from aeroloop.actuators.power import BatteryFile, Power, chosen
+from aeroloop.codegen.host import fastest
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.core.stream import Publish
@@ -16,6 +17,7 @@ from aeroloop.families.multirotor.motion import MultirotorMotion, Supply
 from aeroloop.families.multirotor.rotor_drive import HEADROOM
 from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.multirotor.scenario import MultirotorTables
+from aeroloop.families.multirotor.shaft_torque import ShaftTorque, of_motor
 from aeroloop.families.multirotor.streams import MOST_ROTORS
 from aeroloop.models import quadrotor
 from aeroloop.sensors.suite import Sample
@@ -38,11 +40,18 @@ def power_of(tables: MultirotorTables, airframe: Airframe) -> Power | None:
     return Power(file, file.motor, airframe.motors, airframe.rotors, charge)
 
 
+def feel_air(power: Power, airframe: Airframe, motion: MultirotorMotion) -> None:
+    """The current follows the flow through the rotors of an airframe with their aerodynamics."""
+    if airframe.rotors.aerodynamics is not None:
+        power.air_torque = ShaftTorque(of_motor(airframe.rotors, power.lever_m), motion, fastest)
+
+
 def check(tables: MultirotorTables, airframe: Airframe) -> None:
     """ConfigError if the battery does not fit, or cannot lift the aircraft."""
     power = power_of(tables, airframe)
     if power is None:
         return
+    of_motor(airframe.rotors, power.lever_m)
     needed = float(max(quadrotor.hover_speeds_rad_s(airframe.flight)))
     top = power.top_rad_s()
     if top <= needed:

@@ -55,7 +55,7 @@ def step_function(rotors: int, blades: bool = False) -> ca.Function:
         "motor": 2,  # idle and top speed (rad/s)
         "plane": 5,  # as `expressions.PlaneSymbols`
         "geoid": 1,  # height of mean sea level over the ellipsoid (m)
-        "day": 5,  # as `Atmosphere.day`
+        "day": 6,  # as `Atmosphere.day`
     }
     if blades:
         # Height of the ground (m), then `rotor_aerodynamics.coefficients`.
@@ -82,7 +82,7 @@ def step_function(rotors: int, blades: bool = False) -> ca.Function:
     symbolic_plane = expressions.PlaneSymbols(plane[0], plane[1], plane[2], plane[3], plane[4])
     lat_deg, lon_deg, height_m, gravity_after = expressions.geodetic(symbolic_plane, after.pos_W)
     alt_m = height_m - symbols["geoid"]
-    symbolic_day = expressions.DaySymbols(day[0], day[1], day[2], day[3], day[4])
+    symbolic_day = expressions.DaySymbols(day[0], day[1], day[2], day[3], day[4], day[5])
     field_W_T = expressions.field_T(symbols["cell"], after.pos_W)
     felt_B = rotation(after.quat_WB).T @ (after.accel_W + ca.vertcat(0, 0, gravity_after))
     row = ca.vertcat(

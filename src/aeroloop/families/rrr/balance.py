@@ -2,12 +2,11 @@
 
 The robot is no free body, so its balance is one of energy: T1 - T0 is the work of motors, loads and friction, and of
 the forces that close the loops of the multibody, which are stiff springs. Power is evaluated at the start, the middle
-and the end of a step, the middle as in `sim.balance`; a motor's torque there follows from its lag.
+and the end of a step, the middle as in `sim.balance`; a motor's torques are those of the integrator's stages.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -61,11 +60,14 @@ class EnergyLedger:
         eighth_s = dt_s / 8.0
         position = 0.5 * (x0 + x1) + eighth_s * (v0 - v1)
         rates = 0.5 * (v0 + v1) + eighth_s * (before.accelerations - after.accelerations)
-        middle = plant.work(position, rates, self._halfway(first, last), acts)
-        return EnergyEntry(before, after, mean([work.power_W for work in (before, middle, after)]))
+        halfway, late = self._stages(first, last)
+        middle, end = plant.work(position, rates, halfway, acts), plant.work(x1, v1, late, acts)
+        return EnergyEntry(before, after, mean([work.power_W for work in (before, middle, end)]))
 
-    def _halfway(self, first: Vec, last: Vec) -> Vec:
-        """first + (command - first) (1 - e), where e is half the step's decay, and last is the same after e^2."""
-        half = math.exp(-0.5 * self._dt_s / self._lag_s)
-        torque: Vec = first + (last - first) / (1.0 + half)
-        return torque
+    def _stages(self, first: Vec, last: Vec) -> tuple[Vec, Vec]:
+        """Torques that pushed the robot in the middle and at the end of the step: those of the stages of Runge-Kutta,
+        which leaves first + (command - first) (1 - z + z^2/2 - z^3/6 + z^4/24) of a lag with z = h / lag."""
+        z = self._dt_s / self._lag_s
+        way = (last - first) / (z * (1.0 - z / 2.0 * (1.0 - z / 3.0 * (1.0 - z / 4.0))))  # to the command
+        second, third = z / 2.0, z / 2.0 * (1.0 - z / 2.0)
+        return first + 0.5 * (second + third) * way, first + z * (1.0 - third) * way

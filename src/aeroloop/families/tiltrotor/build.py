@@ -21,6 +21,7 @@ from aeroloop.families.tiltrotor.rows import TiltrotorRows
 from aeroloop.families.tiltrotor.scenario import ROTORS, SERVOS, TiltrotorScenario
 from aeroloop.families.tiltrotor.sensing import Sensing
 from aeroloop.families.tiltrotor.start import start_W
+from aeroloop.families.tiltrotor.turning_earth import OnTurningEarth
 from aeroloop.families.tiltrotor.turning_rotors import TurningRotors
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.streams import Streams
@@ -29,8 +30,7 @@ from aeroloop.sim.balance import balanced
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.recorded_motion import Source, recorded
 from aeroloop.sim.touchdown import touch_down
-from aeroloop.sim.turning_earth import on_earth
-from aeroloop.sim.vehicle import Body, Driven, Stages, Vehicle
+from aeroloop.sim.vehicle import Body, Driven, Motion, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
 from aeroloop.world.feet import Feet
@@ -124,9 +124,6 @@ def vehicle(
     if around is not None and table.has_drag:
         drag = airframe.drag(parameters(scenario.aircraft.vehicle.parameters))
         body = Dragged(world, drag, around)
-    ledger = None
-    if scenario.log.balance:
-        ledger = TiltrotorLedger(world, None if around is None else (around, drag), table.turn_W)
     faults = actuator_faults(scenario.aircraft.actuators, actuators)
     changes: dict[str, Callable[[tuple[float, ...]], None]] = {
         "battery.voltage": faults.supply,
@@ -135,9 +132,16 @@ def vehicle(
     if wind is not None and table.has_drag:
         changes["world.wind.steady_W"] = wind.set_steady
     rows = TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate)
-    turning = on_earth(Driven(actuators, body), table.turn_W, world.inertia_kgm2, world.strike)
+    moved: Motion[Effort, Truth] = Driven(actuators, body)
+    turning = None if table.turn_W is None else OnTurningEarth(moved, world, table.turn_W)
+    ledger = None
+    if scenario.log.balance:
+        ledger = TiltrotorLedger(world, None if around is None else (around, drag), table.turn_W, turning)
     motion, sense = recorded(
-        balanced(turning, ledger, rows.balance), sensing.sense, sensing.history, Source(around, sensing.accel_W, None)
+        balanced(turning or moved, ledger, rows.balance),
+        sensing.sense,
+        sensing.history,
+        Source(around, sensing.accel_W, None),
     )
     stages = Stages(
         motion=motion,
