@@ -1,8 +1,8 @@
-"""Missions with every effect on at once (docs/how-true.md): they pass the checks of their scenarios, whose limits were set
-without the effects, with the controllers' gains unchanged.
+"""Missions with every effect on at once (docs/how-true.md): they pass the checks of their scenarios, whose limits were
+set without the effects, with the controllers' gains unchanged.
 
-The sensors keep the noise of their presets. With those of `bmi088`, whose position wanders by metres, `quad-truth` flies
-the mission with limits of its own."""
+The sensors keep the noise of their presets. With those of `bmi088`, whose position wanders by metres, `quad-truth`
+flies the mission with limits of its own."""
 
 from __future__ import annotations
 

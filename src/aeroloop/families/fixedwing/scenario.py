@@ -56,8 +56,8 @@ class FixedWing(Config, frozen=True):
     airframe: Annotated[
         str,
         note(
-            "`aerosonde-parasitic` (with a realistic drag), `aerosonde` (the published set), `anaconda`, or the path of "
-            "your own parameter file (.toml)"
+            "`aerosonde-parasitic` (with a realistic drag), `aerosonde` (the published set), `anaconda`, or the path "
+            "of your own parameter file (.toml)"
         ),
     ] = "aerosonde-parasitic"
     scale: Annotated[Scale, note("the simulated aircraft over its airframe file")] = Scale()
