@@ -247,7 +247,7 @@ def test_what_a_batch_cannot_fly_is_refused_by_its_key(setting: str, key: str) -
 
 def test_a_start_drawn_from_the_seed_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^mission\.start_m: .*expected the centre"):
-        flights.plan("fixedwing-loiter")
+        flights.plan("fixedwing-loiter", ("world.wind.turbulence.fade_in_s=0.0",))
 
 
 def test_symbols_leave_the_equations_of_numbers_as_they_were() -> None:

@@ -56,7 +56,7 @@ FLIGHTS = {
     "fixed wing with another drag in gust rates, 5 ms": Flown(
         "fixedwing-loiter",
         1.0,
-        {**FINE, "vehicle.airframe": "aerosonde-parasitic", "world.wind.turbulence.rates": True},
+        {**FINE, "vehicle.airframe": "aerosonde", "world.wind.turbulence.rates": True},
         (0.03, -0.02, 0.01, 0.1),
     ),
     "fixed wing on a battery, 5 ms": Flown(
@@ -65,7 +65,9 @@ FLIGHTS = {
         {**FINE, "battery.pack": "aerosonde", "battery.charge": 0.3},
         (0.03, -0.02, 0.01, 0.1),
     ),
-    "fixed wing on the turning earth, 5 ms": Flown("fixedwing-loiter", 1.0, {**FINE, **ROTATES}, (0.03, 0.0, 0.0, 0.1)),
+    "fixed wing on the turning earth, 5 ms": Flown(
+        "fixedwing-loiter", 1.0, {**FINE, **ROTATES, "world.wind.turbulence.fade_in_s": 0.0}, (0.03, 0.0, 0.0, 0.1)
+    ),
     "free body that tumbles": Flown("check-case-3", 1.0, {}),
     "free body in a wind over height": Flown("check-case-8", 1.0, {}),
     "cannonball": Flown("check-case-9", 1.0, {}),
@@ -240,7 +242,7 @@ def test_defects_of_a_log_are_found(wing: Log) -> None:
 
 def test_a_force_model_that_lacks_a_hundredth_of_the_drag_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def less_drag(airframe: Any, *rest: Any) -> WingForces:
-        drag = with_values(airframe.drag, oswald=airframe.drag.oswald / 0.99)  # all of its drag is induced
+        drag = with_values(airframe.drag, zero=0.99 * airframe.drag.zero, alpha=0.99 * airframe.drag.alpha)
         return WingForces(with_values(airframe, drag=drag), *rest)
 
     monkeypatch.setattr(wing_build, "WingForces", less_drag)

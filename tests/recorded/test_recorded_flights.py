@@ -30,6 +30,7 @@ ALIKE = (
         "quad-street sil",
         "quad-swarm sil",
         "quad-terrain sil",
+        "quad-truth sil",
         "quad-wind sil",
     ),  # quad-hover sil
     "quad-landing-moving mil",  # quad-landing mil: without frames yet, the rest of the flight depends on pixels

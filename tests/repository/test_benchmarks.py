@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from aeroloop.batch import gpu
-from benchmarks import batch, hil_router, inline, markdown, measure
+from benchmarks import batch, effects, hil_router, inline, markdown, measure
 from benchmarks.command import Flown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +39,12 @@ ROWS = {
     ),
     "plant-step": ("plant step, publishing nothing", "plant step, publishing to the recorder"),
     "vehicle-step": ("quadrotor", "quadrotor in turbulence", "hexarotor", "fixed wing"),
+    "effects": (
+        *(f"multirotor, {name}" for name in (*effects.OF_MULTIROTOR, "all", "all, and the balance")),
+        "multirotor, foot springs, standing",
+        *(f"fixed wing, {name}" for name in (*effects.OF_WING, "all", "all, and the balance")),
+        *(f"tilt-rotor, {name}" for name in (*effects.OF_TILTROTOR, "all")),
+    ),
     "batch-report": (
         "report of 4,096 flights, processor time",
         "draws and store of 4,096 flights, processor time",

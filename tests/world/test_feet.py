@@ -93,6 +93,21 @@ def test_a_drop_has_the_load_of_a_mass_on_springs_at_every_step(k: float, b: flo
     assert max(loads) < 1.005 * min(loads)
 
 
+@pytest.mark.parametrize("name", ["iris-aero", "rfly-e0"])
+def test_shipped_aircraft_with_springs_land_alike_at_every_step(name: str) -> None:
+    """A drop of 1 m. The body stays clear of the ground. The closed form is that of the IRIS, 1 % lighter than the
+    other, without drag; the depths are those at the ends of steps."""
+    a = airframe.load(name)
+    k, b = a.contact.stiffness_N_m, a.contact.damping_Ns_m
+    assert k is not None and b is not None and k >= 10_000.0
+    depth_m, load = closed_form(k, b, 1.0)
+    flown = [dropped(a, 1.0, step_ms * MS) for step_ms in (4, 2, 1)]
+    depths, loads = ([pair[column] for pair in flown] for column in (0, 1))
+    assert depths == pytest.approx([depth_m] * 3, rel=0.05) and max(depths) < 0.02
+    assert max(depths) < 1.025 * min(depths)
+    assert loads == pytest.approx([load] * 3, rel=0.03) and max(loads) < 1.005 * min(loads)
+
+
 def test_springs_without_damping_gain_no_energy() -> None:
     """Dropped on a corner, without friction: it bounces and tumbles from foot to foot."""
     a = on_springs(K, 0.0, friction=0.0)

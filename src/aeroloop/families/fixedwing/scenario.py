@@ -56,10 +56,10 @@ class FixedWing(Config, frozen=True):
     airframe: Annotated[
         str,
         note(
-            "`aerosonde`, `aerosonde-parasitic` (with a realistic drag), `anaconda`, or the path of your own parameter "
-            "file (.toml)"
+            "`aerosonde-parasitic` (with a realistic drag), `aerosonde` (the published set), `anaconda`, or the path "
+            "of your own parameter file (.toml)"
         ),
-    ] = "aerosonde"
+    ] = "aerosonde-parasitic"
     scale: Annotated[Scale, note("the simulated aircraft over its airframe file")] = Scale()
     count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
     spacing_m: Annotated[
