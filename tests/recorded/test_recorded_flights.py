@@ -52,8 +52,6 @@ ALIKE = (
 OF_PIXELS = tuple(f"quad-landing{name} {rung}" for name in ("", "-moving") for rung in ("mil", "sil"))
 """Recorded short only, before the camera sees the pad: the whole flight follows the images, and these depend on the
 renderer, which the fingerprint does not name. `make flights` compares them with the revision that recorded last."""
-NOT_YET = ("fixedwing-operator mil", "fixedwing-paper mil", "fixedwing-paper sil")
-"""Recorded short only; `make record ARGS="--missing --length full"` adds them (10 and 30 minutes of flight)."""
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +76,7 @@ def test_every_shipped_flight_is_recorded() -> None:
     shipped = {flight.name for flight in flights()}
     known = [(name, length) for own in recorded() for name, hashes in own["flights"].items() for length in hashes]
     assert {name for name, length in known if length == "short"} == shipped
-    assert {name for name, length in known if length == "full"} == shipped - {*OF_PIXELS, *NOT_YET}
+    assert {name for name, length in known if length == "full"} == shipped - set(OF_PIXELS)
 
 
 def test_every_shipped_scenario_that_can_fly_here_in_lockstep_is_flown() -> None:
