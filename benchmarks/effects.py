@@ -8,17 +8,10 @@ commands of their start.
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from aeroloop.core.scenario_files import find, load
-from aeroloop.families.multirotor import airframe as airframes
-from aeroloop.flight.part import built
-from aeroloop.sim.vehicle import Vehicle
-from benchmarks.exchange_contexts import DiscardedRows
+from benchmarks.bare_vehicle import bare, hover, no_feedback, turn_us
 from benchmarks.measure import Outcome, row, take_turns
 
 Settings = tuple[str, ...]
@@ -93,26 +86,12 @@ def _compare(
 
 
 def _hovering(settings: Settings) -> Callable[[], float]:
-    scenario: Any = load(find("quad-wind"), (*STAND, *settings))
-    vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
-    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
-    count, motors = airframe.rotors.count, airframe.motors
-    hover_rad_s = (airframe.body.mass_kg * 9.81 / (count * airframe.rotors.thrust_Ns2)) ** 0.5
-    hover = (hover_rad_s - motors.speed_idle_rad_s) / (motors.speed_max_rad_s - motors.speed_idle_rad_s)
-    gains = [(y, x, spin) for (x, y, _), spin in zip(airframe.rotors.pos_B_m, airframe.rotors.spin, strict=True)]
-
-    def hold() -> None:
-        state = vehicle.state
-        _, qx, qy, _ = state.quat_WB
-        p, q, r = state.rate_B
-        lift = hover + 0.1 * (HEIGHT_M - state.pos_W[2]) - 0.1 * state.vel_W[2]
-        roll, pitch, yaw = -1.6 * qx - 0.16 * p, 1.6 * qy + 0.16 * q, 0.05 * r
-        vehicle.command = [lift + right * roll + up * pitch + spin * yaw for right, up, spin in gains]
-
+    scenario, vehicle = bare("quad-wind", (*STAND, *settings))
+    _, hold = hover(scenario, vehicle, HEIGHT_M)
     while vehicle.t_ns < HELD_S * 1e9:  # until it flies
         hold()
         vehicle.advance(vehicle.t_ns + vehicle.step_ns, exact=False)
-    return partial(_cost_us, vehicle, vehicle.tap(), hold)
+    return turn_us(vehicle, hold, STEPS)
 
 
 def _standing(settings: Settings) -> Callable[[], float]:
@@ -130,18 +109,5 @@ def _tiltrotor(settings: Settings) -> Callable[[], float]:
 
 def _held(name: str, settings: Settings) -> Callable[[], float]:
     """With the command of the start."""
-    scenario: Any = load(find(name), settings)
-    vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
-    return partial(_cost_us, vehicle, vehicle.tap(), lambda: None)
-
-
-def _cost_us(vehicle: Vehicle[Any, Any], inbox: list[Any], hold: Callable[[], None]) -> float:
-    """Of a step, over the next `STEPS`."""
-    began_s = time.process_time()
-    for _ in range(STEPS):
-        hold()
-        vehicle.advance(vehicle.t_ns + vehicle.step_ns, exact=False)
-        inbox.clear()
-    if vehicle.ended:
-        raise RuntimeError(f"the benchmark's flight ended early: {vehicle.ended}")
-    return 1e6 * (time.process_time() - began_s) / STEPS
+    _, vehicle = bare(name, settings)
+    return turn_us(vehicle, no_feedback, STEPS)

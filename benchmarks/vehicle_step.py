@@ -16,9 +16,9 @@ from unittest.mock import patch
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.scenario_files import find, load
 from aeroloop.families.fixedwing import build as fixedwing
-from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import build as multirotor
 from aeroloop.sim.vehicle import Vehicle
+from benchmarks.bare_vehicle import Hold, hover, no_feedback, step_cost_s
 from benchmarks.exchange_contexts import DiscardedRows
 from benchmarks.measure import Outcome, row, take_turns
 
@@ -49,22 +49,10 @@ def run(quick: bool) -> Outcome:
 def _multirotor(name: str, settings: tuple[str, ...], compiled: bool, steps: int) -> float:
     scenario: Any = load(find(name), settings)
     vehicle = multirotor.vehicle(scenario, 0, DiscardedRows(), compiled=compiled)
-    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
-    count, motors = airframe.rotors.count, airframe.motors
-    hover_rad_s = (airframe.body.mass_kg * 9.81 / (count * airframe.rotors.thrust_Ns2)) ** 0.5
-    hover = (hover_rad_s - motors.speed_idle_rad_s) / (motors.speed_max_rad_s - motors.speed_idle_rad_s)
-    gains = [(y, x, spin) for (x, y, _), spin in zip(airframe.rotors.pos_B_m, airframe.rotors.spin, strict=True)]
+    hover_rad_s, hold = hover(scenario, vehicle, HEIGHT_M)
     motion: Any = vehicle._motion
-    motion.reset((0.0, 0.0, HEIGHT_M, 1.0, *(0.0,) * 15), [hover_rad_s] * count)
+    motion.reset((0.0, 0.0, HEIGHT_M, 1.0, *(0.0,) * 15), [hover_rad_s] * len(vehicle.command))
     vehicle.state = motion.state(0)
-
-    def hold() -> None:
-        state = vehicle.state
-        _, qx, qy, _ = state.quat_WB
-        p, q, r = state.rate_B
-        lift = hover + 0.1 * (HEIGHT_M - state.pos_W[2]) - 0.1 * state.vel_W[2]
-        roll, pitch, yaw = -1.6 * qx - 0.16 * p, 1.6 * qy + 0.16 * q, 0.05 * r
-        vehicle.command = [lift + right * roll + up * pitch + spin * yaw for right, up, spin in gains]
 
     rate = _rate(vehicle, hold, steps)
     if not HEIGHT_M / 2 < vehicle.state.pos_W[2] < HEIGHT_M * 2:
@@ -74,7 +62,7 @@ def _multirotor(name: str, settings: tuple[str, ...], compiled: bool, steps: int
 
 def _wing(steps: int) -> float:
     scenario: Any = load(find("fixedwing-loiter"))
-    return _rate(fixedwing.vehicle(scenario, 0, DiscardedRows()), lambda: None, steps)
+    return _rate(fixedwing.vehicle(scenario, 0, DiscardedRows()), no_feedback, steps)
 
 
 def _interpreted_wing(steps: int) -> float:
@@ -82,13 +70,5 @@ def _interpreted_wing(steps: int) -> float:
         return _wing(steps)
 
 
-def _rate(vehicle: Vehicle[Any, Any], hold: Callable[[], None], steps: int) -> float:
-    inbox = vehicle.tap()
-    began_s = time.perf_counter()
-    for _ in range(steps):
-        hold()
-        vehicle.advance(vehicle.t_ns + vehicle.step_ns, exact=False)
-        inbox.clear()
-    if vehicle.ended:
-        raise RuntimeError(f"the benchmark's flight ended early: {vehicle.ended}")
-    return steps / (time.perf_counter() - began_s)
+def _rate(vehicle: Vehicle[Any, Any], hold: Hold, steps: int) -> float:
+    return 1.0 / step_cost_s(vehicle, vehicle.tap(), hold, steps, time.perf_counter)

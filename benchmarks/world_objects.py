@@ -7,20 +7,16 @@ on its trimmed controls far above them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from aeroloop.core.scenario_files import find, load
-from aeroloop.families.multirotor import airframe as airframes
-from aeroloop.flight.part import built
-from aeroloop.sim.vehicle import Vehicle
-from benchmarks.exchange_contexts import DiscardedRows
+from benchmarks.bare_vehicle import bare, hover, no_feedback, turn_us
 from benchmarks.measure import Aim, Outcome, row, take_turns
 
 HEIGHT_M = 4.0
 STEPS = 40
+"""Short turns, since the machine changes its speed."""
 MOST = 1.5
 FITTED = ('sensors.preset="px4"', 'sensors.fitted=["imu","magnetometer","barometer","gnss","rangefinder"]')
 Case = tuple[float, float, float]
@@ -52,35 +48,21 @@ def run(quick: bool) -> Outcome:
 
 
 def _quadrotor(start: Case, settings: tuple[str, ...]) -> Callable[[], float]:
-    scenario: Any = load(find("quad-hover"), (*FITTED, *settings))
-    vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
-    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
-    count, motors = airframe.rotors.count, airframe.motors
-    hover_rad_s = (airframe.body.mass_kg * 9.81 / (count * airframe.rotors.thrust_Ns2)) ** 0.5
-    hover = (hover_rad_s - motors.speed_idle_rad_s) / (motors.speed_max_rad_s - motors.speed_idle_rad_s)
-    gains = [(y, x, spin) for (x, y, _), spin in zip(airframe.rotors.pos_B_m, airframe.rotors.spin, strict=True)]
+    scenario, vehicle = bare("quad-hover", (*FITTED, *settings))
+    hover_rad_s, hold = hover(scenario, vehicle, HEIGHT_M)
     x_m, y_m, speed_m_s = start
     motion: Any = vehicle._motion
-    motion.reset((x_m, y_m, HEIGHT_M, 1.0, 0.0, 0.0, 0.0, speed_m_s, *(0.0,) * 11), [hover_rad_s] * count)
+    rotors = [hover_rad_s] * len(vehicle.command)
+    motion.reset((x_m, y_m, HEIGHT_M, 1.0, 0.0, 0.0, 0.0, speed_m_s, *(0.0,) * 11), rotors)
     vehicle.state = motion.state(0)
-
-    def hold() -> None:
-        state = vehicle.state
-        _, qx, qy, _ = state.quat_WB
-        p, q, r = state.rate_B
-        lift = hover + 0.1 * (HEIGHT_M - state.pos_W[2]) - 0.1 * state.vel_W[2]
-        roll, pitch, yaw = -1.6 * qx - 0.16 * p, 1.6 * qy + 0.16 * q, 0.05 * r
-        vehicle.command = [lift + right * roll + up * pitch + spin * yaw for right, up, spin in gains]
-
-    return partial(_cost_us, vehicle, vehicle.tap(), hold)
+    return turn_us(vehicle, hold, STEPS)
 
 
 def _tiltrotor(start: Case, settings: tuple[str, ...]) -> Callable[[], float]:
     """On the command of a hover: within a turn it stays upright by itself."""
-    scenario: Any = load(find("tiltrotor-spiral"), settings)
-    vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
+    _, vehicle = bare("tiltrotor-spiral", settings)
     x_m, y_m, speed_m_s = start
-    turn, solid = partial(_cost_us, vehicle, vehicle.tap(), lambda: None), vehicle.solid
+    turn, solid = turn_us(vehicle, no_feedback, STEPS), vehicle.solid
     assert solid is not None
 
     def place(x_m: float) -> None:
@@ -96,18 +78,5 @@ def _tiltrotor(start: Case, settings: tuple[str, ...]) -> Callable[[], float]:
 
 
 def _wing(settings: tuple[str, ...]) -> Callable[[], float]:
-    scenario: Any = load(find("fixedwing-loiter"), settings)
-    vehicle = built(scenario.family.vehicle, scenario, 0, DiscardedRows())
-    return partial(_cost_us, vehicle, vehicle.tap(), lambda: None)
-
-
-def _cost_us(vehicle: Vehicle[Any, Any], inbox: list[Any], hold: Callable[[], None]) -> float:
-    """Of a step, over the next `STEPS`: short turns, since the machine changes its speed."""
-    began_s = time.process_time()
-    for _ in range(STEPS):
-        hold()
-        vehicle.advance(vehicle.t_ns + vehicle.step_ns, exact=False)
-        inbox.clear()
-    if vehicle.ended:
-        raise RuntimeError(f"the benchmark's flight ended early: {vehicle.ended}")
-    return 1e6 * (time.process_time() - began_s) / STEPS
+    _, vehicle = bare("fixedwing-loiter", settings)
+    return turn_us(vehicle, no_feedback, STEPS)
