@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,19 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import offers
 from aeroloop.core.fleet import Fleet
 from aeroloop.core.fleet_files import load_plan
-from aeroloop.core.scenario_files import available, load, of_table
-from aeroloop.families.fixedwing import airframe
+from aeroloop.core.scenario_files import available, find, load, of_table
+from aeroloop.core.wing_signals import PlanStatus
+from aeroloop.families.fixedwing import airframe, first_path
 from aeroloop.families.fixedwing import images as wing_images
+from aeroloop.families.fixedwing.first_path import check_first_path
+from aeroloop.families.fixedwing.mission import check
 from aeroloop.families.fixedwing.planning_map import ground_of, highest_in_cells, planner_of
 from aeroloop.families.fixedwing.scenario import NEEDED, FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.start_and_goal import StartAndGoal, blocked_cells, places, roomy_cells
 from aeroloop.flight import process_table, results
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.elevation import Elevation
+from aeroloop.planning.plan import Plan
 from aeroloop.planning.planner import Planner
 from aeroloop.world.elevation_map import ElevationMap
 
@@ -44,6 +49,8 @@ def test_the_scenarios_that_ship_are_valid_and_check_what_there_is(path: Path) -
     assert isinstance(scenario.aircraft, FixedWingTables)
     verify(scenario)
     assert places(scenario)
+    if not scenario.flown_by.external:
+        check(scenario)
 
 
 def test_the_hierarchical_flight_promises_what_it_is_to_show() -> None:
@@ -128,6 +135,36 @@ def test_a_goal_that_no_path_leads_to_is_refused(tmp_path: Path) -> None:
     ):
         places(plan({"world": walled(tmp_path, 900.0), "mission": beyond}))
     assert places(plan({"world": walled(tmp_path, 610.0), "mission": {**beyond, "height_m": 700.0}, "planner": HIGHER}))
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [(2, 14, 31, 41), pytest.param(range(1, 51), marks=pytest.mark.soak)],  # short: the four
+    ids=["four", "all"],
+)
+def test_a_path_leads_from_the_first_circle_of_every_pair_flown_in_severe_turbulence(seeds: Iterable[int]) -> None:
+    """31 and 41 begin with a right turn followed by a left one: only a far point of the channel can be joined."""
+    for seed in seeds:
+        check_first_path(load(find("fixedwing-hierarchical"), (f"seed={seed}",)))
+
+
+def test_a_start_whose_circle_no_path_leaves_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    mission = {"start_m": (2911.0, 4057.0), "goal_m": (2061.0, -3758.0)}
+    words = (
+        "mission: no path leads from the circle of 150 m around 2911, 4057 to 2061, -3758: the planner finds cells, "
+        "but none of the exits tried, every 5 m around the circle, leads onto the path through them; expected a "
+        "mission.start_m with more free ground around it, or another mission.goal_m or mission.loiter_radius_m"
+    )
+    assert places(plan({"mission": mission})), "its cells are connected"
+    with pytest.raises(ConfigError) as told:
+        check(plan({"mission": mission}))
+    assert str(told.value) == words
+    check(plan({"mission": {**mission, "start_m": (3075.0, 4100.0)}}))
+    check(plan({"mission": {**mission, "command_at_s": 60.0}, "duration_s": 50.0}))  # the goal is never sent
+    with monkeypatch.context() as patched, pytest.raises(ConfigError, match="the planner finds no cells with this"):
+        patched.setattr(Planner, "plan", lambda *_: Plan(PlanStatus.UNREACHABLE))
+        patched.setattr(first_path, "places", lambda _: StartAndGoal((0.0, 0.0), (1.0, 0.0)))
+        check_first_path(plan({"mission": {"start_m": (0.0, 0.0)}}))
 
 
 HIGHER = {"highest_m": 650, "blocked_above_m": 650}

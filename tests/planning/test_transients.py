@@ -145,7 +145,7 @@ def test_a_circle_is_left_so_that_the_path_is_joined_as_early_as_can_be() -> Non
     path, joining = path_east(), JoinSettings()
     circle = Circle(float(path.x_m[0]), float(path.y_m[0]), 120.0)
     found = leave(circle, 0.0, path, anywhere, joining)
-    starts, joins = Scan(0.0, circle.length_m, joining.leave_every_m), Scan(0.0, 450.0, joining.join_every_m)
+    starts, joins = Scan(0.0, circle.length_m, joining.leave_every_m), Scan(0.0, joining.reach_m, joining.join_every_m)
     at_once = transient(circle, starts, path, joins, bends=joining.bends, allowed=anywhere)
     assert at_once.begin_m < found.begin_m
     assert found.join_m < at_once.join_m

@@ -144,6 +144,7 @@ def test_fifty_pairs_in_severe_turbulence_touch_no_ground(seed: int) -> None:
     ended, metrics = flown("fixedwing-hierarchical", f"seed={seed}", SEVERE, "duration_s=1200", "checks=[]")
     assert (ended, metrics["ground_contacts"]) == ("completed", 0.0)
     assert metrics["clearance_min_m"] > 10.0
+    assert metrics["arrived"] == float(seed != 48)  # which arrives after 1741 s
 
 
 @pytest.mark.soak  # short: tests/board/test_wing_firmware.py runs both schedulers

@@ -23,7 +23,9 @@ class JoinSettings(Config, frozen=True):
     """A roll rate of 19 degrees a second at 20 m/s; the templates have at most 2.3e-4."""
     leave_every_m: Spacing = 15.0
     join_every_m: Spacing = 15.0
-    reach_m: Annotated[float, meta("m", "maximum distance along a path to a joining point", gt=0.0)] = 450.0
+    reach_m: Annotated[float, meta("m", "maximum distance along a path to a joining point", gt=0.0)] = 600.0
+    """Shorter, and no exit from a circle to the left leads onto a channel that turns right and then left at its
+    beginning: the aircraft would circle at its start for good."""
 
     @property
     def bends(self) -> Bends:

@@ -7,6 +7,7 @@ from aeroloop.core.signals import NS
 from aeroloop.exchanges.board_period import MissionRequest
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing import powered
+from aeroloop.families.fixedwing.first_path import check_first_path
 from aeroloop.families.fixedwing.launch import check_board
 from aeroloop.families.fixedwing.law import TURN_RAD_S
 from aeroloop.families.fixedwing.operating import console
@@ -24,6 +25,7 @@ def mission(scenario: FixedWingScenario) -> MissionRequest:
 def check(scenario: FixedWingScenario) -> None:
     """Check that a path exists, and that the aircraft can fly it."""
     places(scenario)
+    check_first_path(scenario)
     powered.check(scenario.aircraft)
     _check_airspeed(scenario)
     check_board(scenario)
