@@ -59,6 +59,7 @@ def test_height_speed_and_roll_count_after_the_first_seconds() -> None:
     )
     found = flight(truth=truth)
     assert found["altitude_error_max_m"] == found["altitude_error_rms_m"] == pytest.approx(4.0)
+    assert found["altitude_error_p99_m"] == found["altitude_error_p95_m"] == pytest.approx(4.0)
     assert found["airspeed_error_max_m_s"] == found["airspeed_error_p99_m_s"] == pytest.approx(1.0)
     assert found["roll_max_deg"] == pytest.approx(12.0)
     assert found["clearance_min_m"] == pytest.approx(64.0)

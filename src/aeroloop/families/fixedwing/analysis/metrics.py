@@ -66,6 +66,8 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         "roll_max_deg": largest(roll_deg),
         "roll_p99_deg": _percentile(roll_deg, 99),
         "altitude_error_max_m": largest(height_error_m),
+        "altitude_error_p99_m": _percentile(height_error_m, 99),
+        "altitude_error_p95_m": _percentile(height_error_m, 95),
         "altitude_error_rms_m": rms(height_error_m),
         "airspeed_error_max_m_s": largest(speed_error_m_s),
         "airspeed_error_p99_m_s": _percentile(speed_error_m_s, 99),
