@@ -39,6 +39,7 @@ ALIKE = (
     *(f"quad-sync-{name} {rung}" for name in ("load", "weak") for rung in ("sil", "pil")),  # quad-sync sil and pil
     *(f"quad-paper{name} {rung}" for name in ("", "-flown") for rung in ("sil", "pil")),  # quad-pose sil and pil
     *("quad-air pil", "quad-law-nmpc mil", "quad-px4-mission sil"),  # quad-law-hover pil, quad-law-nmpc, quad-hover sil
+    *("fixedwing-truth sil", "fixedwing-truth pil"),  # fixedwing-hierarchical sil and pil; on mil each of them
     *("heli-hover sil", "heli-hover pil"),  # heli-square sil and pil
     *("quad-sync-load mil", "quad-pose-paper sil", "quad-pose-paper pil"),  # quad-sync-weak mil; quad-pose sil and pil
     *(
