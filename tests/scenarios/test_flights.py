@@ -80,7 +80,7 @@ def test_the_log_has_foxgloves_topics_at_the_wall_clocks_time(runs: Path) -> Non
     run = fly(runs, *SPIRAL)
     told = list(well_known(run.folder / "flight.mcap"))
     assert {each.topic for each in told} == {
-        *(f"/aircraft/0/{kind}" for kind in ("tf", "pose", "setpoint", "location", "shape", "path")),
+        *(f"/aircraft/0/{kind}" for kind in ("tf", "pose", "attitude", "setpoint", "location", "shape", "path")),
         "/log",
     }
     made_ns = (run.folder / "scenario.toml").stat().st_mtime_ns  # just before the start
