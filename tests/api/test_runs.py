@@ -42,7 +42,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, aeroloop.Run]:
             aeroloop.fly, SLED, seed=7, set={"duration_s": 2}, out=folder / "alone", progress=progress.append
         )
         two = threads.submit(aeroloop.fly, fleet, out=str(folder / "two"))
-    assert progress
+    assert progress[-1] == pytest.approx(2.0, abs=0.1)
     return {"alone": alone.result(), "two": two.result()}
 
 

@@ -160,6 +160,8 @@ class Flight:
         done = self._children["plant"].received("done") if "plant" in self._children else None
         outcome.wall_s = done["wall_s"] if done else 0.0
         recorder = self._children.get("recorder")
+        if recorder and (written := recorder.received("done")):  # a short flight ends before its first progress
+            progress(written["flown_s"])
         lost = recorder.verdict() if recorder else None
         if lost and outcome.exit_code == EXIT_OK:
             outcome.error, outcome.exit_code = str(lost), lost.exit_code

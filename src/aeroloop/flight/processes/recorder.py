@@ -147,8 +147,11 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         for feed_out in feeds:
             feed_out.step(now_ns)
 
+    def flown_s() -> float:
+        return max(recording.flown_s for recording in recordings)
+
     def tell_progress() -> None:
-        supervisor.send("progress", flown_s=max(recording.flown_s for recording in recordings))
+        supervisor.send("progress", flown_s=flown_s())
 
     supervisor.send("ready")
     supervisor.await_message("start")
@@ -201,7 +204,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     lost = sum(recording.lost for recording in recordings)
     log.write_metadata("recorder", {"lost_rows": str(lost)})
     log.close()
-    supervisor.send("done", lost=lost)
+    supervisor.send("done", lost=lost, flown_s=flown_s())
 
 
 def _descent_images(streams: Sequence[Stream], scenario: Scenario) -> DescentImages | None:
