@@ -218,6 +218,8 @@ def _carried_out(plan: Plan, folder: Path, watcher: Watcher, *, report: bool, pa
         results.make_folder(folder, plan)
         with watcher.progress() as progress:
             outcome = flight.fly(progress, lambda launch: _tell_where(launch, watcher), watcher.notice)
+            if outcome.flown_s:  # a short flight ends before its first progress
+                progress(outcome.flown_s)
     if not outcome.began:
         results.discard(folder, plan)
         raise _error(outcome.error or outcome.ended, outcome.exit_code)

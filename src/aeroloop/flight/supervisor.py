@@ -57,6 +57,7 @@ class Outcome:
     began: bool = False
     aborted: bool = False  # its processes were killed: missing rows are not waited for
     wall_s: float = 0.0
+    flown_s: float = 0.0  # simulated time that the log has
     exit_code: int = EXIT_OK
     error: str | None = None
     remarks: list[str] = field(default_factory=list)
@@ -160,8 +161,8 @@ class Flight:
         done = self._children["plant"].received("done") if "plant" in self._children else None
         outcome.wall_s = done["wall_s"] if done else 0.0
         recorder = self._children.get("recorder")
-        if recorder and (written := recorder.received("done")):  # a short flight ends before its first progress
-            progress(written["flown_s"])
+        written = recorder.received("done") if recorder else None
+        outcome.flown_s = written["flown_s"] if written else 0.0
         lost = recorder.verdict() if recorder else None
         if lost and outcome.exit_code == EXIT_OK:
             outcome.error, outcome.exit_code = str(lost), lost.exit_code
@@ -241,9 +242,13 @@ class Flight:
         for role in roles:
             child = self._children[role.name]
             child.send("open")
-            self._await_ready(child)
+            self._await(child, "ready")
+        recorder = self._children["recorder"]
+        recorder.send("start")
+        self._await(recorder, "begun")  # connected to all that publish: rows of a process that ends at once are kept
         for child in self._children.values():
-            child.send("start")
+            if child is not recorder:
+                child.send("start")
 
     def _spawn(self, launched: Process, ends: Mapping[str, socket.socket]) -> Child:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -256,12 +261,12 @@ class Flight:
             )
         return Child(launched, process, ours)
 
-    def _await_ready(self, child: Child) -> None:
+    def _await(self, child: Child, word: str) -> None:
         deadline_s = time.monotonic() + STARTUP_TIMEOUT_S
-        while child.received("ready") is None:
+        while child.received(word) is None:
             self._listen(0.1)
             self._raise_failure()
-            if child.process.poll() is not None and child.received("ready") is None:
+            if child.process.poll() is not None and child.received(word) is None:
                 raise LinkError(f"the {child.role.name} process ended before the flight began")
             if time.monotonic() > deadline_s:
                 raise LinkError(f"the {child.role.name} process was not ready within {STARTUP_TIMEOUT_S:g} s")

@@ -165,6 +165,8 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         cloud.begin(epoch_ns)
     for part in parts:
         publish_epoch(part.folder_path, epoch_ns)
+    drain()  # connects to every publisher; of one that has ended before, nothing could be read
+    supervisor.send("begun")
     flushed_ns = told_ns = time.monotonic_ns()
     while not stop():
         if not drain():
